@@ -3,17 +3,17 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// The address of a peer, for limits per address; nothing is ever sent there.
+/// The address of a peer, by which limits are counted. Nothing is ever sent to it.
 ///
-/// An IPv4 address counts by itself. Of an IPv6 address the first 64 bits count: a host that has one address of such
-/// a network has all of them.
+/// An IPv4 address counts by itself. Of an IPv6 address only the first 64 bits count, because a
+/// host that has one address of such a network can use all of them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Address(u128);
 
 impl Address {
-    /// An address of a world without IP addresses: equal numbers are one peer.
+    /// The address of a peer in a world without IP addresses. Equal numbers mean the same peer.
     pub const fn numbered(number: u64) -> Self {
-        // Under 2^64, where neither IPv4-mapped addresses nor networks of IPv6 are.
+        // Below 2^64, where there are neither IPv4-mapped addresses nor IPv6 network prefixes.
         Self(number as u128)
     }
 }

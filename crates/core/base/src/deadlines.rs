@@ -33,7 +33,7 @@ impl<K: Ord + Copy> Deadlines<K> {
         self.by_time.insert((at, key));
     }
 
-    /// Removes the deadline of `key`; says whether there was one.
+    /// Removes the deadline of `key`. Returns whether there was one.
     pub fn clear(&mut self, key: K) -> bool {
         match self.by_key.remove(&key) {
             Some(at) => self.by_time.remove(&(at, key)),
@@ -62,7 +62,7 @@ impl<K: Ord + Copy> Deadlines<K> {
         Some(key)
     }
 
-    /// How many keys have a deadline.
+    /// The number of keys that have a deadline.
     pub fn len(&self) -> usize {
         self.by_key.len()
     }

@@ -2,24 +2,25 @@
 
 use std::fmt;
 
-/// A running 64-bit hash over everything that happened, in order. Equal digests of two runs mean, for
-/// all practical purposes, equal runs. The same on every machine; not cryptographic.
+/// A running 64-bit hash of everything that happened, in order. Equal digests mean, for all
+/// practical purposes, equal runs. The value is the same on every machine. The hash is not
+/// cryptographic.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Digest(u64);
 
 impl Digest {
-    /// The digest of nothing.
+    /// The digest of an empty run.
     pub const EMPTY: Digest = Digest(0xcbf2_9ce4_8422_2325);
 
     /// Adds one word.
     pub fn word(&mut self, word: u64) {
-        // A bijection of the state for each word and of the word for each state; the constant keeps
-        // zero from being absorbed.
+        // For each word a bijection of the state, and for each state a bijection of the word. The
+        // added constant keeps zeros from being absorbed.
         let mixed = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.0 = (mixed ^ (mixed >> 32)).wrapping_add(0xd1b5_4a32_d192_ed03);
     }
 
-    /// Adds octets and their number.
+    /// Adds the number of octets, then the octets.
     pub fn octets(&mut self, octets: &[u8]) {
         self.word(octets.len() as u64);
         let (words, rest) = octets.as_chunks();

@@ -1,15 +1,15 @@
-//! Hash maps keyed by handles of our own making.
+//! Hash maps keyed by handles that MeshRTI assigns.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A map from handles, for look-ups only: nothing may depend on its order.
+/// A map keyed by handles, for look-ups only: nothing may depend on its order.
 ///
-/// Handles are dense numbers that MeshRTI itself gives out, so that one multiplication spreads them and no
-/// peer can choose keys that collide.
+/// Handles are dense numbers that MeshRTI itself assigns. One multiplication spreads them well
+/// enough, and no peer can choose keys that collide.
 pub type HandleMap<K, V> = HashMap<K, V, HandleState>;
 
-/// Hashes the keys of a [`HandleMap`], or of another map whose keys are handles.
+/// Hashes the keys of a [`HandleMap`], or of another map keyed by handles.
 pub type HandleState = BuildHasherDefault<HandleHasher>;
 
 /// Multiplies by 2⁶⁴ divided by the golden ratio (Fibonacci hashing).

@@ -1,6 +1,6 @@
-//! What every MeshRTI machine needs and nothing more: time as a number, deadlines, typed ids,
-//! seeds, fingerprints of runs, sequence numbers that wrap, places for peers that wait, and a
-//! budget for memory.
+//! The types that every MeshRTI machine needs, and no others: time as a number, deadlines, typed
+//! ids, seeds, fingerprints of runs, wrapping sequence numbers, admission of pending peers, and a
+//! memory budget.
 //!
 //! Nothing here reads a clock, draws from ambient randomness or depends on hash order.
 

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-/// A use of memory that grows with what clients and other nodes do.
+/// A use of memory that grows with the activity of clients and other nodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum MemoryUse {
-    /// Messages of clients that are not complete, and calls that wait for their answer.
+    /// Incomplete messages of clients, and calls that wait for their response.
     Input,
-    /// Callbacks and answers that wait for clients.
+    /// Callbacks and responses that wait to be sent to clients.
     Queues,
-    /// Messages that were written to clients and are kept for a resume.
+    /// Messages already written to clients and kept for a resume.
     History,
     /// Object models of federation executions.
     Models,
@@ -20,7 +20,7 @@ pub enum MemoryUse {
 }
 
 impl MemoryUse {
-    /// All of them, in their order.
+    /// All uses, in the order of the enum.
     pub const ALL: [Self; 6] =
         [Self::Input, Self::Queues, Self::History, Self::Models, Self::Federations, Self::Links];
 
@@ -36,11 +36,11 @@ impl MemoryUse {
         }
     }
 
-    /// Sixteenths of the budget that no other use can take. Together they are one half; the other
-    /// half is for whatever needs it.
+    /// Sixteenths of the budget that no other use can take. They add up to one half of the budget;
+    /// all uses share the other half.
     const fn guaranteed_parts(self) -> usize {
         match self {
-            // Most of what a federation needs at a time waits in queues, or is its objects.
+            // Most of the memory that a federation needs at a time is in queues or in its objects.
             Self::Queues | Self::Federations => 2,
             Self::Input | Self::History | Self::Models | Self::Links => 1,
         }
@@ -53,21 +53,21 @@ impl fmt::Display for MemoryUse {
     }
 }
 
-/// Whether there is room for more.
+/// Whether a use may grow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Room {
-    /// There is.
+    /// There is room.
     Fits,
-    /// There is, but little: hold back what can be held back.
+    /// There is room, but little of it: pause the senders that can be paused.
     HoldBack,
-    /// There is not: refuse it, or end somebody.
+    /// There is none: refuse the request, or end a session.
     Refuse,
 }
 
-/// Counters of one use; they only rise.
+/// Counters of one use. They never decrease.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MemoryActions {
-    /// Times that clients had to wait because little was left.
+    /// Number of times that clients had to wait because little memory was left.
     pub held_back: u64,
     /// Calls refused.
     pub refused: u64,
@@ -80,34 +80,35 @@ pub struct MemoryActions {
 /// One use of a [`MemoryBudget`], in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MemoryStatus {
-    /// Which.
+    /// The use.
     pub of: MemoryUse,
     /// Used now.
     pub used: usize,
     /// Used at most so far.
     pub peak: usize,
-    /// What it may use now. It changes with what the others use, and never falls below the
-    /// guaranteed part.
+    /// The bytes that it may use now. The bound changes with the memory of the other uses, and
+    /// never falls below the guaranteed part.
     pub bound: usize,
-    /// Consequences so far.
+    /// Actions taken so far to keep the use within its bound.
     pub actions: MemoryActions,
 }
 
 /// The memory that a process may use for its clients, in bytes, and how much of it is in use.
 ///
-/// Each use has a guaranteed part, and all share the rest: one use that takes all it can get leaves
-/// the others their parts. The machine counts what it is told, and allocates nothing. Places that
-/// grow know their bytes; the owner of the budget tells it their sums, and acts on the answer.
+/// Each use has a guaranteed part, and all uses share the rest. A use that takes all it can get
+/// therefore leaves the others their guaranteed parts. The budget counts what it is told and
+/// allocates nothing. The owners of the growing structures keep running sums of their bytes; the
+/// owner of the budget reports these sums and acts on the answer.
 ///
 /// While each use grows only by what [fits](MemoryBudget::room), the sum of all uses stays within
-/// the total. What grows within one step of its owner, before the budget is told, comes on top.
+/// the total. Growth within one step of the owner, before the sums are reported, comes on top.
 ///
-/// Cost: a few additions.
+/// Cost: a few additions per call.
 #[derive(Clone, Debug)]
 pub struct MemoryBudget {
     total: usize,
     used: [usize; MemoryUse::ALL.len()],
-    /// What all uses take beyond their guaranteed parts.
+    /// The bytes of all uses beyond their guaranteed parts.
     common_used: usize,
     peak: [usize; MemoryUse::ALL.len()],
     actions: [MemoryActions; MemoryUse::ALL.len()],
@@ -121,12 +122,12 @@ impl MemoryBudget {
         Self { total, used: [0; N], common_used: 0, peak: [0; N], actions: [none; N] }
     }
 
-    /// All bytes that may be used.
+    /// The size of the budget in bytes.
     pub const fn total(&self) -> usize {
         self.total
     }
 
-    /// `of` takes `bytes` now.
+    /// Sets the bytes that `of` uses now.
     pub fn set_used(&mut self, of: MemoryUse, bytes: usize) {
         let guaranteed = self.guaranteed(of);
         let before = std::mem::replace(&mut self.used[of as usize], bytes);
@@ -136,31 +137,32 @@ impl MemoryBudget {
         *peak = (*peak).max(bytes);
     }
 
-    /// What `of` takes.
+    /// The bytes that `of` uses now.
     pub const fn used(&self, of: MemoryUse) -> usize {
         self.used[of as usize]
     }
 
-    /// What `of` may take now: its guaranteed part, and what the others leave of the common one.
+    /// The bytes that `of` may use now: its guaranteed part, and whatever the others leave of the
+    /// common part.
     pub const fn bound(&self, of: MemoryUse) -> usize {
-        // One half is guaranteed; what does not divide by sixteen is common.
+        // One half is guaranteed. The remainder of the division by sixteen goes to the common part.
         let (guaranteed, common) = (self.guaranteed(of), self.total - self.total / 16 * 8);
         let of_others = self.common_used - self.used(of).saturating_sub(guaranteed);
         guaranteed + common.saturating_sub(of_others)
     }
 
-    /// What `of` may take in any case.
+    /// The bytes that `of` may use in any case.
     pub const fn guaranteed(&self, of: MemoryUse) -> usize {
         self.total / 16 * of.guaranteed_parts()
     }
 
-    /// What is left of the bound of `of`.
+    /// The bytes that `of` may still take before it reaches its bound.
     pub fn left(&self, of: MemoryUse) -> usize {
         self.bound(of).saturating_sub(self.used(of))
     }
 
-    /// Whether there is room for `more` bytes of `of`. Little is left when three quarters of its
-    /// bound are taken.
+    /// Whether `of` may grow by `more` bytes. The answer is [`Room::HoldBack`] when `of` would then
+    /// use more than three quarters of its bound.
     pub fn room(&self, of: MemoryUse, more: usize) -> Room {
         let (bound, wanted) = (self.bound(of), self.used(of).saturating_add(more));
         match wanted {
@@ -170,7 +172,7 @@ impl MemoryBudget {
         }
     }
 
-    /// Counts consequences.
+    /// Adds `more` to the counters of `of`.
     pub fn count(&mut self, of: MemoryUse, more: MemoryActions) {
         let actions = &mut self.actions[of as usize];
         actions.held_back += more.held_back;
@@ -179,7 +181,7 @@ impl MemoryBudget {
         actions.ended += more.ended;
     }
 
-    /// All uses, in their order.
+    /// The status of each use, in the order of [`MemoryUse::ALL`].
     pub fn status(&self) -> impl Iterator<Item = MemoryStatus> + '_ {
         MemoryUse::ALL.into_iter().map(|of| MemoryStatus {
             of,

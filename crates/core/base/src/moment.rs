@@ -6,15 +6,15 @@ use std::time::Duration;
 
 /// Nanoseconds since this node (or this simulated world) started.
 ///
-/// Machines are given the present as a `Moment`; they never read a clock. It is not the logical
-/// time of a federation. The range is 584 years; additions saturate.
+/// Machines receive the present as a `Moment`; they never read a clock. It is unrelated to the
+/// logical time of a federation. The range is 584 years. Additions saturate.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Moment(u64);
 
 impl Moment {
     /// The start.
     pub const ZERO: Moment = Moment(0);
-    /// Later than anything that can happen.
+    /// The latest representable moment; it never comes.
     pub const MAX: Moment = Moment(u64::MAX);
 
     /// The moment `ns` nanoseconds after the start.
@@ -47,7 +47,7 @@ impl Moment {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// The earlier of two deadlines, of which there may be only one, or none.
+    /// The earlier of two optional deadlines; `None` when both are absent.
     pub fn sooner(a: Option<Moment>, b: Option<Moment>) -> Option<Moment> {
         match (a, b) {
             (Some(a), Some(b)) => Some(a.min(b)),

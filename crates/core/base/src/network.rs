@@ -1,26 +1,28 @@
-//! Numbers of networks: by whom a network was founded, and when.
+//! Network identities: the founder of a network and the time of its foundation.
 
 use crate::Seed;
 
-/// Bits of the number of a network that say when it was founded; those above say by whom.
+/// Low bits of a network's number, which hold the time of its foundation. The bits above them
+/// identify the founder.
 const SINCE_BITS: u32 = 44;
 
 /// The number of the network that the node called `founder` founds, `millis` milliseconds after
-/// 1970 (or after the beginning of a simulation). Never 0. 20 bits stand for the name, 44 for the
-/// time: until the year 2527 later is greater.
+/// 1970 (or after the start of a simulation). Never 0. The founder's name is hashed to 20 bits; the
+/// time takes 44. Until the year 2527 a network founded later by the same node has a greater
+/// number.
 pub fn network_number(founder: &str, millis: u64) -> u64 {
     let whose = Seed(0).split(founder).0 >> SINCE_BITS << SINCE_BITS;
     (whose | network_since(millis)).max(1)
 }
 
-/// The number of the network that takes the place of `previous` when that is lost: of the same
-/// founder, and always greater, however the clocks stand.
+/// The number of the network that replaces `previous` after that one is lost. It has the same
+/// founder, and it is always greater, even if the clock has gone back.
 pub fn successor_number(previous: u64, millis: u64) -> u64 {
     let since = network_since(millis).max(network_since(previous) + 1);
     (previous >> SINCE_BITS << SINCE_BITS) | since
 }
 
-/// The part of a network's number that says when it was founded.
+/// The part of a network's number that holds the time of its foundation.
 pub const fn network_since(number: u64) -> u64 {
     number & ((1 << SINCE_BITS) - 1)
 }

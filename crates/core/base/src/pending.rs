@@ -1,16 +1,16 @@
-//! Peers that hold a place and have not yet shown that they need it.
+//! Limits on peers that occupy a place and have not yet shown that they need it.
 
 use crate::{Address, Moment};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// A bounded set of peers that have connected and not yet done what they connected for.
+/// A bounded set of peers that have connected and have not yet done what they connected for.
 ///
-/// When it is full, a newcomer takes the place of another one, and the address with the most places pays: its oldest
-/// peer goes. So an address that floods evicts itself, and no other. A peer is safe for a minimum age, in which an
-/// honest one does its handshake; only an address with fewer places may have it evicted earlier. Where nobody can be
-/// evicted, the newcomer is refused.
+/// When the set is full, a newcomer displaces the oldest peer of the address with the most places.
+/// An address that floods therefore evicts its own peers and no others. For a minimum age, in which
+/// an honest peer completes its handshake, a peer is safe; only a newcomer from an address with
+/// fewer places may displace it earlier. If no peer can be evicted, the newcomer is refused.
 ///
 /// Cost: O(log n) per change.
 #[derive(Clone, Debug)]
@@ -21,7 +21,8 @@ pub struct Pending<K> {
     by_key: BTreeMap<K, Arrival>,
     /// The peers of each address, oldest first.
     by_address: BTreeMap<Address, BTreeMap<u64, K>>,
-    /// Addresses by the number of their peers; of several with the same number the one with the oldest peer is last.
+    /// Addresses by the number of their peers. Among addresses with equally many, the one with the
+    /// oldest peer comes last.
     by_weight: BTreeSet<(usize, Reverse<u64>, Address)>,
 }
 
@@ -33,8 +34,8 @@ struct Arrival {
 }
 
 impl<K: Ord + Copy> Pending<K> {
-    /// An empty set of at most `max` peers, at least 1, which nobody evicts before `age_min` but an address with fewer
-    /// peers.
+    /// An empty set of at most `max` peers (at least 1). Before the age of `age_min` a peer can be
+    /// evicted only for a newcomer from an address with fewer peers.
     pub const fn new(max: usize, age_min: Duration) -> Self {
         Self {
             max: if max == 0 { 1 } else { max },
@@ -46,22 +47,23 @@ impl<K: Ord + Copy> Pending<K> {
         }
     }
 
-    /// How many there are.
+    /// The number of peers in the set.
     pub fn len(&self) -> usize {
         self.by_key.len()
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.by_key.is_empty()
     }
 
-    /// How many there may be.
+    /// The largest number of peers.
     pub const fn max(&self) -> usize {
         self.max
     }
 
-    /// Adds a peer. Returns the one that has to go and is not in the set: another one, or the newcomer.
+    /// Adds a peer. Returns the peer that must go and is no longer in the set: an evicted one, or
+    /// the newcomer itself.
     pub fn insert(&mut self, now: Moment, key: K, address: Address) -> Option<K> {
         self.remove(key);
         let mut evicted = None;
@@ -81,7 +83,8 @@ impl<K: Ord + Copy> Pending<K> {
         evicted
     }
 
-    /// Removes a peer: it is gone, or has done what it connected for. Says whether it was there.
+    /// Removes a peer that is gone or has done what it connected for. Returns whether it was in the
+    /// set.
     pub fn remove(&mut self, key: K) -> bool {
         let Some(Arrival { number, address, .. }) = self.by_key.remove(&key) else { return false };
         self.change(address, |peers| {
@@ -90,7 +93,8 @@ impl<K: Ord + Copy> Pending<K> {
         true
     }
 
-    /// The peer whose place a newcomer from `address` may have: the oldest one of the address with the most peers.
+    /// The peer that a newcomer from `address` may displace: the oldest one of the address with the
+    /// most peers.
     pub fn evictable(&self, now: Moment, address: Address) -> Option<K> {
         let &(weight, _, heaviest) = self.by_weight.last()?;
         let own = self.by_address.get(&address).map_or(0, BTreeMap::len);
@@ -100,7 +104,7 @@ impl<K: Ord + Copy> Pending<K> {
         }
     }
 
-    /// The oldest peer of `address`, if it has had its minimum age.
+    /// The oldest peer of `address`, if it has reached the minimum age.
     pub fn evictable_of(&self, now: Moment, address: Address) -> Option<K> {
         let (key, at) = self.oldest(address)?;
         (now.since(at) >= self.age_min).then_some(key)
@@ -111,7 +115,7 @@ impl<K: Ord + Copy> Pending<K> {
         Some((*key, self.by_key.get(key)?.at))
     }
 
-    /// Changes the peers of `address`, and its weight with them.
+    /// Changes the peers of `address`, and its entry in `by_weight` with them.
     fn change(&mut self, address: Address, change: impl FnOnce(&mut BTreeMap<u64, K>)) {
         let peers = self.by_address.entry(address).or_default();
         if let Some((&first, _)) = peers.first_key_value() {
@@ -173,7 +177,8 @@ mod tests {
         let mut pending = Pending::new(256, AGE_MIN);
         let (mut honest, mut served) = (BTreeMap::new(), 0);
         for step in 0..50_000 {
-            // Five connections a millisecond for ten seconds, and an honest one with 50 ms delay every 10 ms.
+            // Five connections a millisecond for ten seconds, and an honest peer with a delay of 50
+            // ms every 10 ms.
             let now = ms(step / 5);
             let evicted = pending.insert(now, step, FLOOD);
             assert!(evicted.is_none_or(|evicted| evicted < 100_000), "{evicted:?} was honest");

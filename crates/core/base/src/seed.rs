@@ -1,4 +1,4 @@
-//! Seeds: every number drawn anywhere comes from one of these.
+//! Seeds. Every random number is drawn from a generator that starts from one of these.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ pub type Rng = rand_pcg::Pcg64Mcg;
 
 /// The seed of a run or of one part of it.
 ///
-/// Parts get their own seed with [`Seed::split`], so that adding a part, or drawing more numbers in
-/// one, changes nothing in the others.
+/// Each part derives its own seed with [`Seed::split`]. Adding a part, or drawing more numbers in
+/// one, therefore changes nothing in the others.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Seed(pub u64);
 

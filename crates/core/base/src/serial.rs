@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// A 31-bit sequence number: after `0x7fff_ffff` comes 0. The top bit is never set.
+/// A 31-bit sequence number: 0 follows `0x7fff_ffff`. The top bit is never set.
 ///
-/// It has no `<`: with numbers that wrap only [`Serial31::is_between`] and
-/// [`Serial31::distance_from`] have a meaning.
+/// It has no `<`: for numbers that wrap only [`Serial31::is_between`] and
+/// [`Serial31::distance_from`] are meaningful.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Serial31(u32);
 
@@ -29,12 +29,12 @@ impl Serial31 {
         Self((self.0 + 1) & Self::MAX.0)
     }
 
-    /// How many steps of [`Serial31::next`] lead from `earlier` to `self`.
+    /// The number of steps of [`Serial31::next`] that lead from `earlier` to `self`.
     pub const fn distance_from(self, earlier: Self) -> u32 {
         self.0.wrapping_sub(earlier.0) & Self::MAX.0
     }
 
-    /// True when `self` lies on the way from `oldest` to `newest`, both included.
+    /// Whether `self` lies on the way from `oldest` to `newest`, both included.
     pub const fn is_between(self, oldest: Self, newest: Self) -> bool {
         if oldest.0 <= newest.0 {
             oldest.0 <= self.0 && self.0 <= newest.0

@@ -1,15 +1,16 @@
-//! Which HLA messages have been received.
+//! The record of received HLA messages, by which repetitions are recognized.
 
 use base::Serial31;
 
-/// Half of the numbers: closer than this behind the last one is "before", everything else "after".
+/// Half of the number space. A number less than this behind the last one is "before" it; every
+/// other one is "after" it.
 const HALF: u32 = 1 << 30;
 
 /// The last HLA message received, and a guard against repetition after a resume.
 ///
-/// Numbers of a peer may have gaps and, with clients that never resume, even repeat; so they are
-/// judged only after a resume, and only until the first new message has come: a peer repeats the end
-/// of its history, in order, and then goes on.
+/// A peer's numbers may have gaps, and with clients that never resume they may even repeat. They
+/// are therefore checked only after a resume, and only until the first new message: a peer repeats
+/// the end of its history in order, and then continues.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     last: Option<Serial31>,
@@ -22,12 +23,12 @@ impl Inbox {
         self.last
     }
 
-    /// The peer goes on after a resume and may repeat what is here already.
+    /// The peer continues after a resume and may repeat messages that have been received.
     pub(crate) const fn guard(&mut self) {
         self.guarded = self.last.is_some();
     }
 
-    /// Notes an HLA message; false for one that was received before the resume.
+    /// Notes an HLA message. Returns false for one that was received before the resume.
     pub(crate) const fn admit(&mut self, number: Serial31) -> bool {
         if self.guarded {
             if let Some(last) = self.last

@@ -6,8 +6,9 @@
 //! - [`service`]: names and numbers of the 178 services;
 //! - [`response`]: bodies of responses, and exceptions as federates of either edition know them.
 //!
-//! Both ends are machines: they are given `(now, input)`, and are asked for events, for bytes to
-//! write (*pulled* by whoever owns the connection), and for the next moment to be woken at.
+//! Both ends are state machines. They take `(now, input)`, and their owner polls them for events,
+//! for bytes to write (*pulled* by the owner of the connection), and for the next moment to wake
+//! them.
 
 pub mod client;
 pub mod frame;

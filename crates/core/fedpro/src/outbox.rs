@@ -1,19 +1,19 @@
-//! HLA messages of one direction of one session: those still to be written, and those written that a
-//! resume may ask for again.
+//! HLA messages of one direction of one session: those not yet written, and written ones that a
+//! resume may request again.
 
 use crate::frame::{MessageType, Numbers, hla_bytes, put_hla};
 use base::Serial31;
 use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
 
-/// Queues longer than this give memory back when they have emptied.
+/// A queue that has grown beyond this capacity releases its memory when it is empty.
 const KEPT_CAPACITY: usize = 256;
 
-/// Memory that a message takes beside its bytes on the wire: its place in a queue that has grown,
+/// Memory of a message in addition to its bytes on the wire: its entry in a queue that has grown,
 /// and the allocation of its body.
 const ENTRY_OVERHEAD: usize = 96;
 
-/// How much of what was written is kept for a resume.
+/// Limits on the written messages that are kept for a resume.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HistoryLimits {
     pub(crate) messages: usize,
@@ -25,8 +25,8 @@ struct Entry {
     body: Bytes,
     kind: MessageType,
     response_to: Option<Serial31>,
-    /// Given when the message is queued (client) or first written (server), and then kept, as is
-    /// `last_received`: a repeated message is the same bytes.
+    /// Assigned when the message is queued (client) or first written (server), and then kept, as is
+    /// `last_received`: a repeated message consists of the same bytes.
     number: Option<Serial31>,
     last_received: Option<Serial31>,
 }
@@ -37,23 +37,24 @@ impl Entry {
     }
 }
 
-/// One queue with a cursor: before the cursor is the history, from it on what is to be written. A
-/// resume moves the cursor; nothing is copied.
+/// One queue with a cursor. Entries before the cursor are the history; entries from the cursor on
+/// are still to be written. A resume moves the cursor; nothing is copied.
 #[derive(Debug)]
 pub(crate) struct Outbox {
     log: VecDeque<Entry>,
-    /// How many entries of `log` have been written on the present connection or an earlier one.
+    /// The number of entries of `log` that have been written, on the present connection or an
+    /// earlier one.
     sent: usize,
     history_bytes: usize,
     unsent_bytes: usize,
     limits: HistoryLimits,
     /// The next number of this direction, control messages included.
     next: Serial31,
-    /// Number of the newest message written.
+    /// Number of the newest message that has been written.
     newest: Serial31,
-    /// Every message up to this number has left `log`; distances are measured from here.
+    /// All messages up to this number have left `log`. Distances are measured from here.
     origin: Serial31,
-    /// Whether a message has left `log` for good.
+    /// Whether any message has left `log` for good.
     dropped: bool,
 }
 
@@ -74,7 +75,7 @@ impl Outbox {
         }
     }
 
-    /// Takes the next number for a control message that is written now.
+    /// Takes the next number, for a control message that is written now.
     pub(crate) fn take_number(&mut self) -> Serial31 {
         let number = self.give_number();
         self.newest = number;
@@ -87,7 +88,8 @@ impl Outbox {
         number
     }
 
-    /// Queues a message that gets its number when it is written; the memory that it takes.
+    /// Queues a message that gets its number when it is written. Returns the memory it takes, in
+    /// bytes.
     pub(crate) fn push(&mut self, kind: MessageType, response_to: Option<Serial31>, body: Bytes) -> usize {
         let entry = Entry { body, kind, response_to, number: None, last_received: None };
         let bytes = entry.bytes();
@@ -96,7 +98,7 @@ impl Outbox {
         bytes + ENTRY_OVERHEAD
     }
 
-    /// Queues a message that gets its number now.
+    /// Queues a message that gets its number now, and returns the number.
     pub(crate) fn push_numbered(
         &mut self,
         kind: MessageType,
@@ -116,18 +118,18 @@ impl Outbox {
         self.unsent_bytes
     }
 
-    /// Memory that messages take which are not yet written.
+    /// Memory of the messages not yet written, in bytes.
     pub(crate) fn unsent_memory(&self) -> usize {
         self.unsent_bytes + (self.log.len() - self.sent) * ENTRY_OVERHEAD
     }
 
-    /// Memory that written messages take which are kept.
+    /// Memory of the written messages that are kept, in bytes.
     pub(crate) const fn history_memory(&self) -> usize {
         self.history_bytes + self.sent * ENTRY_OVERHEAD
     }
 
-    /// Forgets the oldest written messages until they take at most `bytes` of memory; says how
-    /// many.
+    /// Drops the oldest written messages until the history takes at most `bytes` of memory. Returns
+    /// how many were dropped.
     pub(crate) fn trim_history(&mut self, bytes: usize) -> u64 {
         let before = self.sent;
         while self.history_memory() > bytes && self.sent > 0 {
@@ -142,12 +144,12 @@ impl Outbox {
         self.sent == self.log.len()
     }
 
-    /// Size of the next message to write.
+    /// Size of the next message to write, in bytes.
     pub(crate) fn next_bytes(&self) -> Option<usize> {
         self.log.get(self.sent).map(Entry::bytes)
     }
 
-    /// Appends the next message to `out`; says whether there was one.
+    /// Appends the next message to `out`. Returns whether there was one.
     pub(crate) fn write_next(
         &mut self,
         out: &mut BytesMut,
@@ -177,15 +179,15 @@ impl Outbox {
         true
     }
 
-    /// Number of the oldest message ever written and still here.
+    /// Number of the oldest message that has been written and is still kept.
     pub(crate) fn oldest_available(&self) -> Option<Serial31> {
         let number = self.log.front()?.number?;
         let written = number.distance_from(self.origin) <= self.newest.distance_from(self.origin);
         written.then_some(number)
     }
 
-    /// The peer has received everything up to `number`: forgets those messages. A number that is not
-    /// exactly that of a message in the history says nothing and is ignored.
+    /// The peer has received everything up to `number`: drops those messages. A number that is not
+    /// exactly that of a message in the history is ignored.
     pub(crate) fn acknowledge(&mut self, number: Serial31) {
         if number == self.origin || self.sent == 0 {
             return;
@@ -200,8 +202,9 @@ impl Outbox {
         self.give_back_memory();
     }
 
-    /// The peer has received `number` and everything before it: forgets what came before, keeps the
-    /// message itself (the oldest one available must not be newer than the peer's last).
+    /// The peer has received `number` and everything before it. Drops the earlier messages and
+    /// keeps the message itself, because the oldest one available must not be newer than the peer's
+    /// last.
     pub(crate) fn forget_before(&mut self, number: Serial31) {
         if !self.can_rewind(Some(number)) {
             return;
@@ -217,7 +220,7 @@ impl Outbox {
         self.give_back_memory();
     }
 
-    /// Whether every message after `last` is still here, so that [`Outbox::rewind`] would succeed.
+    /// Whether every message after `last` is still kept, so that [`Outbox::rewind`] would succeed.
     pub(crate) fn can_rewind(&self, last: Option<Serial31>) -> bool {
         match last {
             None => !self.dropped,
@@ -225,8 +228,8 @@ impl Outbox {
         }
     }
 
-    /// The next message to write is the first one after number `last` (`None`: the first of all).
-    /// False, and nothing changed, when that is no longer (or was never) possible.
+    /// Continues writing with the first message after number `last` (`None`: with the first of
+    /// all). Returns false, and changes nothing, if messages after `last` are missing.
     pub(crate) fn rewind(&mut self, last: Option<Serial31>) -> bool {
         if !self.can_rewind(last) {
             return false;
@@ -245,14 +248,14 @@ impl Outbox {
         true
     }
 
-    /// Index of the first entry whose number is after `number` or not given yet.
+    /// Index of the first entry whose number is after `number` or not assigned yet.
     fn position_after(&self, number: Serial31) -> usize {
         let distance = number.distance_from(self.origin);
         self.log
             .partition_point(|entry| entry.number.is_some_and(|n| n.distance_from(self.origin) <= distance))
     }
 
-    /// Forgets the oldest message of the history.
+    /// Drops the oldest message of the history.
     fn drop_front(&mut self) {
         if self.sent == 0 {
             return;
@@ -293,7 +296,7 @@ mod tests {
         outbox
     }
 
-    /// Writes everything; the numbers and first body bytes.
+    /// Writes everything. Returns the number and the first body byte of each message.
     fn drain(outbox: &mut Outbox) -> Vec<(u32, u8)> {
         let mut out = BytesMut::new();
         while outbox.write_next(&mut out, 1, None) {}

@@ -4,10 +4,10 @@ use bytes::Bytes;
 use hla::api::{CallResponse, ExceptionData, Message, call_response};
 use hla::{Exception, RtiError};
 
-/// The edition of the HLA API that a federate was written for. It decides how exceptions are spelled.
+/// The edition of the HLA API that a federate was written for. It decides how exceptions are named.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum ApiVersion {
-    /// IEEE 1516-2010, "HLA Evolved": its clients speak the HLA 4 messages through an adapter.
+    /// IEEE 1516-2010, "HLA Evolved". Its clients speak the messages of HLA 4 through an adapter.
     Ieee1516_2010,
     /// IEEE 1516-2025, "HLA 4".
     #[default]
@@ -15,8 +15,9 @@ pub enum ApiVersion {
 }
 
 impl ApiVersion {
-    /// The edition that `additional_settings` of a connect request names: lines `name=value`, of
-    /// which adapters for HLA Evolved send `API.version=IEEE 1516-2010`. Anything else means HLA 4.
+    /// The edition named by the `additional_settings` of a connect request. These are lines of the
+    /// form `name=value`; adapters for HLA Evolved send `API.version=IEEE 1516-2010`. Anything else
+    /// means HLA 4.
     pub fn from_settings(additional_settings: &str) -> Self {
         let evolved = additional_settings
             .split(['\n', '\r', ','])
@@ -28,8 +29,8 @@ impl ApiVersion {
 
 /// The name by which a federate of this edition knows `exception`.
 ///
-/// Clients turn names they do not know into RTIinternalError. The names changed here are known to
-/// every client of the older edition; other new names either are translated by the clients
+/// Clients turn names that they do not know into RTIinternalError. Every client of the older
+/// edition knows the names used here. The other new names are either translated by the clients
 /// (CouldNotOpenFOM, ErrorReadingFOM, Unauthorized) or have no older counterpart.
 pub const fn exception_name(exception: Exception, version: ApiVersion) -> &'static str {
     match (version, exception) {
@@ -37,14 +38,14 @@ pub const fn exception_name(exception: Exception, version: ApiVersion) -> &'stat
         (ApiVersion::Ieee1516_2010, Exception::InvalidTransportationTypeHandle) => {
             "InvalidTransportationType"
         }
-        // That edition does not tell a module that cannot be read from one that breaks the rules.
+        // The older edition does not distinguish an unreadable module from an invalid one.
         (ApiVersion::Ieee1516_2010, Exception::InvalidFOM) => "ErrorReadingFOM",
         (ApiVersion::Ieee1516_2010, Exception::InvalidMIM) => "ErrorReadingMIM",
         _ => exception.name(),
     }
 }
 
-/// `error` as the wire has it.
+/// `error` in its wire form.
 pub fn exception_data(error: &RtiError, version: ApiVersion) -> ExceptionData {
     ExceptionData {
         exception_name: exception_name(error.exception, version).to_owned(),
@@ -59,10 +60,10 @@ pub fn exception_response(error: &RtiError, version: ApiVersion) -> CallResponse
     }
 }
 
-/// Largest field of `CallResponse`.
+/// The largest field number of `CallResponse`.
 const FIELDS: usize = crate::service::SERVICES as usize + 1;
 
-/// The encoded empty response of every field: its key, and a length of 0.
+/// The encoded empty response of each field: its key, and a length of 0.
 static EMPTY: [[u8; 3]; FIELDS + 1] = {
     let mut table = [[0; 3]; FIELDS + 1];
     let mut field = 0;
@@ -75,10 +76,10 @@ static EMPTY: [[u8; 3]; FIELDS + 1] = {
     table
 };
 
-/// The encoded response, without a result, in field `field` of `CallResponse` (2 to 179, see
+/// The encoded response without a result in field `field` of `CallResponse` (2 to 179, see
 /// [`crate::service::response_field`]). It costs no allocation.
 ///
-/// `None` for a number that is no field of a service's response.
+/// `None` if no service's response has this field number.
 pub fn empty_response(field: u32) -> Option<Bytes> {
     let index = field as usize;
     if !(2..=FIELDS).contains(&index) {

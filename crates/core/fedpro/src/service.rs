@@ -1,12 +1,12 @@
-//! The services on the wire: their names and their numbers.
+//! Names and numbers of the services on the wire.
 
 use hla::api::{CallRequest, SERVICES as TABLE};
 
-/// How many services there are.
+/// The number of services.
 pub const SERVICES: u32 = TABLE.len() as u32;
 
-/// The name of the service that `request` calls, spelled as in the HLA API with the variant
-/// appended where a service has several requests: `updateAttributeValues`,
+/// The name of the service that `request` calls, spelled as in the HLA API. Where a service has
+/// several requests, the variant is appended: `updateAttributeValues`,
 /// `createFederationExecutionWithMIM`. `"unknown service"` for a request that holds none.
 pub fn service_name(request: &CallRequest) -> &'static str {
     request.call_request.as_ref().map_or("unknown service", |call| call.service().name)
@@ -17,19 +17,20 @@ pub fn name_of_field(field: u32) -> Option<&'static str> {
     Some(TABLE.get(field.checked_sub(1)? as usize)?.name)
 }
 
-/// The field of `CallRequest` that `request` fills, `None` for one that holds no service.
+/// The field of `CallRequest` that `request` fills; `None` for a request that holds no service.
 pub fn request_field(request: &CallRequest) -> Option<u32> {
     request.call_request.as_ref().map(|call| call.service().field)
 }
 
-/// The field of `CallResponse` that answers `request`, `None` for a request that holds no service.
+/// The field of `CallResponse` that answers `request`; `None` for a request that holds no service.
 ///
-/// It is the request's field plus one, for every service: field 1 of `CallResponse` is the exception.
+/// For every service it is the request's field plus one: field 1 of `CallResponse` is the
+/// exception.
 pub fn response_field(request: &CallRequest) -> Option<u32> {
     request_field(request).map(|field| field + 1)
 }
 
-/// One request and its response of each service, without content.
+/// A request and a response of each service, both without content.
 #[cfg(test)]
 pub(crate) fn samples() -> Vec<(u32, CallRequest, hla::api::CallResponse)> {
     use hla::api::Message as _;

@@ -1,13 +1,14 @@
 //! Whole sessions as text, byte for byte, see [`transcript`].
 //!
-//! Each file under `tests/golden` is played against an endpoint. Lines beyond those of every transcript:
+//! Each file under `tests/golden` is played against an endpoint. It has these lines in addition to
+//! those of every transcript:
 //!
-//! - `hold` / `release`: the application keeps calls back / answers those it has kept;
+//! - `hold` / `release`: the application defers calls / answers the deferred ones;
 //! - `callback HEX…`: the application sends this callback;
 //! - `event TEXT`: this must be the next event that is not a call.
 //!
-//! The application answers every call without a result, but the four connects with a configuration result
-//! that says "hello".
+//! The application answers every call without a result, except the four connects, which it answers
+//! with a configuration result that says "hello".
 
 mod transcript;
 

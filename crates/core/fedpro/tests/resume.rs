@@ -1,9 +1,9 @@
 //! A client session against an endpoint over connections that break anywhere.
 //!
-//! Safety: calls are executed once each and in order, answered once each with the right answer, and
-//! callbacks are delivered once each and in order, whatever is cut, refused, delayed or noticed
-//! late. Liveness: once connections hold, everything is answered and delivered, and the session ends
-//! in order.
+//! Safety: each call is executed once and in order, and answered once with the right response; each
+//! callback is delivered once and in order, no matter what is cut, refused, delayed or noticed
+//! late. Liveness: once connections hold, everything is answered and delivered, and the session
+//! ends in order.
 
 use base::{Address, Moment, Serial31};
 use bytes::{Bytes, BytesMut};
@@ -20,7 +20,7 @@ use std::time::Duration;
 enum Op {
     Call,
     Callback,
-    /// The kernel answers the oldest or the newest call it knows.
+    /// The kernel answers the oldest or the newest outstanding call.
     Answer {
         newest: bool,
     },
@@ -29,13 +29,13 @@ enum Op {
     /// So many bytes arrive.
     ToServer(usize),
     ToClient(usize),
-    /// The connection breaks: the client learns of it now, the server perhaps.
+    /// The connection breaks. The client learns of it now, and the server may.
     Cut {
         server_notices: bool,
     },
-    /// The server learns of connections that broke before.
+    /// The server learns of the connections that broke before.
     Notice,
-    /// The next tries to connect fail.
+    /// The next attempts to connect fail.
     Refuse(u8),
     Advance(u64),
 }
@@ -63,16 +63,16 @@ struct World {
     session: Option<SessionKey>,
     /// The connection that the client has.
     conn: Option<ConnId>,
-    /// Connections that the endpoint does not yet know to be broken.
+    /// Connections that are broken without the endpoint knowing it yet.
     broken: Vec<ConnId>,
     next_conn: u64,
     refuse: u8,
     to_server: BytesMut,
     to_client: BytesMut,
-    /// What the endpoint was told to answer: number, payload.
+    /// The calls that the endpoint delivered: number, payload.
     executed: Vec<(Serial31, u32)>,
     unanswered: Vec<(Serial31, u32)>,
-    /// What each call of the client asked.
+    /// The payload of each call of the client.
     asked: BTreeMap<u32, u32>,
     answered: Vec<u32>,
     calls: u32,
@@ -322,7 +322,7 @@ impl World {
         self.answered.len() == self.calls as usize && self.delivered.len() == self.callbacks as usize
     }
 
-    /// No more faults: everything moves, and time passes only when nothing else can happen.
+    /// No more faults: all bytes move, and time passes only when nothing else can happen.
     fn heal(&mut self, done: impl Fn(&Self) -> bool) {
         self.refuse = 0;
         for _ in 0..1_000 {
@@ -340,7 +340,7 @@ impl World {
             }
             let idle = self.unanswered.is_empty() && !self.client.has_output();
             if idle && let Some(at) = self.client.poll_timeout() {
-                // A connection that the server has closed without a word is noticed by silence.
+                // A connection that the server closed without a message is noticed by silence.
                 self.advance(at.max(self.now));
                 self.settle();
             }
@@ -360,7 +360,7 @@ proptest! {
     ) {
         let mut world = World::new(client_first, server_first);
         world.settle();
-        // A session that was never opened cannot be resumed: the first connection holds.
+        // A session that was never opened cannot be resumed, so the first connection must hold.
         for op in [Op::ClientWrites(99), Op::ToServer(99), Op::ServerWrites(99), Op::ToClient(99)] {
             world.apply(&op);
         }

@@ -1,16 +1,19 @@
-//! The way of updates through whole kernels, without sockets: how many instructions does one cost?
+//! The path of updates through whole kernels, without sockets: how many instructions does one cost?
 //!
-//! One federate updates an object, another gets each reflected and says so; all frames are those that federates send.
-//! Callgrind counts the instructions, the same on a busy machine as on a quiet one:
+//! One federate updates an object. Another one gets each reflected and reports it. All frames are
+//! those that real federates send. Callgrind counts the instructions; their number is the same on a
+//! busy machine as on a quiet one:
 //!
 //! ```sh
 //! cargo build --release -p meshrti-kernel --example updates
-//! valgrind --tool=callgrind --toggle-collect='*::steady' target/release/examples/updates NODES UPDATES BATCH
+//! valgrind --tool=callgrind --toggle-collect='*::steady' \
+//!     target/release/examples/updates NODES UPDATES BATCH
 //! ```
 //!
-//! What it collects, divided by UPDATES, is the cost of an update with everything that belongs to it: its answer, the
-//! reflect and its report, and what this program does itself (about 400 instructions). NODES is 1, or 2 for
-//! federates at two kernels with a link between them. BATCH updates come in one read: 1 for round trips, more for floods.
+//! The collected number, divided by UPDATES, is the cost of an update with everything that belongs
+//! to it: its response, the reflect and its report, and the work of this program itself (about 400
+//! instructions). NODES is 1, or 2 for federates at two kernels with a link between them. BATCH
+//! updates come in one read: 1 for round trips, more for floods.
 
 use base::{Address, Moment, NodeKey, Seed};
 use bytes::{Bytes, BytesMut};
@@ -27,7 +30,7 @@ use std::time::Duration;
 
 /// Octets of each value.
 const PAYLOAD: usize = 100;
-/// What a world lets a kernel write at a time.
+/// The budget, in bytes, that a world gives a kernel for each write.
 const BUDGET: usize = 256 << 10;
 const SUCCEEDED: &[u8] = &[0x0a, 0x00];
 const FOM: &str = r#"<?xml version="1.0"?>
@@ -106,7 +109,7 @@ fn update(object: ObjectInstanceHandle, attribute: AttributeHandle) -> Bytes {
     api::CallRequest { call_request: Some(call) }.encode_to_vec().into()
 }
 
-/// What is counted: `updates` in batches, with their answers, reflects and reports.
+/// The measured part: `updates` in batches, with their responses, reflects and reports.
 #[inline(never)]
 fn steady(
     world: &mut World,
@@ -220,7 +223,7 @@ impl World {
         self.kernels[federate.kernel].handle_bytes(self.now, federate.conn, bytes);
     }
 
-    /// Hands a federate what waits for it.
+    /// Hands a federate the frames that wait for it.
     fn take(&mut self, federate: &mut Federate, out: &mut BytesMut) {
         let kernel = &mut self.kernels[federate.kernel];
         while kernel.poll_ready().is_some() {}
@@ -235,7 +238,7 @@ impl World {
     }
 }
 
-/// A federate that knows no more of the protocol than it needs.
+/// A federate that implements only the part of the protocol that it needs.
 struct Federate {
     kernel: usize,
     conn: ConnId,
@@ -244,7 +247,7 @@ struct Federate {
     heard: Option<base::Serial31>,
     answer: Option<Bytes>,
     callbacks: usize,
-    /// Reports of callbacks that are to be sent.
+    /// Reports of callbacks that are still to be sent.
     report: BytesMut,
 }
 
@@ -284,7 +287,7 @@ impl Federate {
         put_hla(out, kind, self.session, numbers, to, body);
     }
 
-    /// Joins; the class and the attribute.
+    /// Joins. Returns the class and the attribute.
     fn join(&mut self, world: &mut World) -> (ObjectClassHandle, AttributeHandle) {
         let (federate_type, federation_name) = ("f".to_owned(), "updates".to_owned());
         let join = api::JoinFederationExecutionRequest { federate_type, federation_name };
@@ -309,7 +312,7 @@ impl Federate {
         (class, attribute.result.unwrap_or_default())
     }
 
-    /// Calls a service and waits for its answer, up to ten seconds of the world's time.
+    /// Calls a service and waits for its response, for up to ten seconds of the world's time.
     fn call(&mut self, world: &mut World, call: Call) -> Answer {
         let body = api::CallRequest { call_request: Some(call) }.encode_to_vec();
         let mut out = BytesMut::new();

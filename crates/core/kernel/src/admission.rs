@@ -1,4 +1,4 @@
-//! Admission of federates: sessions that connect, and passwords.
+//! Admission of federates: connect calls, and the limit on wrong passwords.
 
 use crate::Kernel;
 use crate::report::RefusalReport;
@@ -7,12 +7,12 @@ use fedpro::server::SessionKey;
 use hla::api::call_request::CallRequest as Call;
 use hla::{Exception, RtiError};
 
-/// The standing of a session after a call, should it succeed.
+/// The standing of a session after a call, if the call succeeds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Standing {
     /// Connected.
     Connected {
-        /// By credentials.
+        /// Whether it connects with credentials.
         credentials: bool,
     },
     /// No longer connected.
@@ -20,7 +20,7 @@ pub(crate) enum Standing {
 }
 
 impl Standing {
-    /// `None` for a call that leaves it as it is.
+    /// `None` for a call that does not change the standing.
     pub(crate) const fn after(call: &Call) -> Option<Self> {
         match call {
             Call::ConnectRequest(_) | Call::ConnectWithConfigurationRequest(_) => {
@@ -41,8 +41,9 @@ impl Standing {
 }
 
 impl Kernel {
-    /// Why a connect call is not even served: its address has tried too many wrong passwords. Right ones are refused,
-    /// too, as an answer would tell them from wrong ones.
+    /// The reason to refuse a connect call without serving it: too many wrong passwords have come
+    /// from its address. Right passwords are refused too, because a response would distinguish them
+    /// from wrong ones.
     pub(crate) fn refusal(
         &mut self,
         now: Moment,
@@ -55,12 +56,12 @@ impl Kernel {
         let address = self.endpoint.address(key)?;
         let wait = self.password_failures.refuses(now, address)?;
         tracing::warn!(%address, session = %key, "connect refused: too many wrong passwords from this address");
-        let seconds = wait.as_secs() + 1; // not earlier than it is true
+        let seconds = wait.as_secs() + 1; // rounded up: a retry then is not too early
         let text = format!("too many wrong passwords from this address; try again in {seconds} s");
         Some(RtiError::new(Exception::Unauthorized, text))
     }
 
-    /// Counts of refusals so far.
+    /// The counters of refusals.
     pub(crate) fn refusals(&self) -> RefusalReport {
         let stats = self.endpoint.stats();
         RefusalReport {
@@ -72,7 +73,7 @@ impl Kernel {
         }
     }
 
-    /// A call that connects or disconnects was served, or failed.
+    /// Updates the standing of a session after a connect or disconnect call was served or failed.
     pub(crate) fn review_standing(
         &mut self,
         now: Moment,

@@ -1,10 +1,11 @@
-//! Federates that send faster than the network takes: nothing more is read of them until it does.
+//! Federates that send faster than the network accepts. They are not read until the congested pipes
+//! have recovered.
 
 use crate::network::Place;
 use rti::CallerId;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Who is held back, and by which congested pipes.
+/// The paused callers, each with the congested pipes that it waits for.
 #[derive(Default)]
 pub(crate) struct Held {
     by: BTreeMap<CallerId, Vec<Place>>,
@@ -12,7 +13,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// What the caller has sent waits in `places`.
+    /// Pauses the caller until its messages no longer wait in `places`.
     pub(crate) fn hold(&mut self, caller: CallerId, places: Vec<Place>) {
         if places.is_empty() {
             return;
@@ -25,7 +26,7 @@ impl Held {
         }
     }
 
-    /// A pipe is no longer congested, or gone.
+    /// A pipe is no longer congested, or has been removed.
     pub(crate) fn relieve(&mut self, place: Place) {
         let released = &mut self.released;
         self.by.retain(|&caller, waits_in| {
@@ -42,17 +43,17 @@ impl Held {
         self.by.remove(&caller);
     }
 
-    /// Who is held back.
+    /// The callers that are paused.
     pub(crate) fn callers(&self) -> impl Iterator<Item = CallerId> + '_ {
         self.by.keys().copied()
     }
 
-    /// The next one that is not any more.
+    /// The next caller that is no longer paused.
     pub(crate) fn poll_released(&mut self) -> Option<CallerId> {
         self.released.pop_front()
     }
 
-    /// How many are held back.
+    /// The number of paused callers.
     pub(crate) fn len(&self) -> usize {
         self.by.len()
     }

@@ -1,4 +1,5 @@
-//! The kernel: events of sessions become service calls, and what services answer becomes messages.
+//! The kernel turns events of sessions into service calls, and the results of services into
+//! messages.
 
 use crate::admission::Standing;
 use crate::held::Held;
@@ -19,32 +20,35 @@ use hla::api::{self, CallRequest, CallResponse, call_response, callback_request}
 use rti::{CallId, CallerId, Completion, Job, JobDone, Rti};
 use std::rc::Rc;
 
-/// Sessions, services and router of one process, and its place in a network.
+/// The sessions and services of one process, and its part in a network.
 ///
-/// Contract: after any `&mut` call drain [`Kernel::poll_ready`], call [`Kernel::poll_transmit`] for each
-/// connection named until it has no more, run the job of [`Kernel::poll_job`], and sleep until
-/// [`Kernel::poll_timeout`]. `now` never decreases. Spurious timeouts are harmless. A node of a network has links besides, see `links.rs`.
+/// Contract: after any `&mut` call drain [`Kernel::poll_ready`], call [`Kernel::poll_transmit`] for
+/// each connection named until it has no more, run the job of [`Kernel::poll_job`], and sleep until
+/// [`Kernel::poll_timeout`]. `now` never decreases. Spurious timeouts are harmless. A node of a
+/// network has links besides; `links.rs` adds their contract.
 pub struct Kernel {
     pub(crate) config: Config,
     pub(crate) endpoint: Endpoint,
     pub(crate) rti: Rti,
     source: Rc<dyn FomSource>,
     pub(crate) sessions: Sessions,
-    /// The connection just lost was closed by its other side.
+    /// The connection that was just lost was closed by its other side.
     peer_closed: bool,
     pub(crate) network: Option<Box<Network>>,
-    /// Federates of whom nothing is read for now, see [`Kernel::is_held`].
+    /// Callers that are not read for now because the network is congested, see [`Kernel::is_held`].
     pub(crate) held: Held,
     pub(crate) password_failures: PasswordFailures,
     pub(crate) memory: Box<Memory>,
-    /// Whose call was served last: what it said may still wait for more of its messages, to leave with them.
+    /// The caller served last. Its outgoing messages may still be held back so that they can be
+    /// batched with the next ones.
     speaker: Option<CallerId>,
     pub(crate) turn: Turn,
     pub(crate) slow_turns: SlowTurns,
 }
 
 impl Kernel {
-    /// A kernel without sessions, by itself. FOM modules that federates only name come from `source`.
+    /// A kernel without sessions and without a network. `source` supplies the FOM modules that
+    /// federates name but do not send.
     pub fn new(config: Config, source: Box<dyn FomSource>) -> Self {
         let source: Rc<dyn FomSource> = source.into();
         Self {
@@ -67,7 +71,7 @@ impl Kernel {
     /// A kernel that is, or will be, a node of a network.
     ///
     /// # Errors
-    /// The settings of the network do not fit.
+    /// The settings of the network are invalid.
     pub fn in_network(
         now: Moment,
         config: Config,
@@ -83,12 +87,12 @@ impl Kernel {
         Ok(kernel)
     }
 
-    /// Takes a place in the network, with services that know nothing yet.
+    /// Starts as a node of `network`, with fresh services that have no state yet.
     fn enter(&mut self, network: Network) {
         let config = rti::Config { key: Some(network.key()), ..self.config.rti.clone() };
         let rti = Rti::new(config, Box::new(Shared(Rc::clone(&self.source))));
         let mut last = std::mem::replace(&mut self.rti, rti);
-        // The network's object models are likely to be the same: nothing is read twice.
+        // The network's object models are likely to be the same, so modules already read are kept.
         self.rti.take_read_modules(&mut last);
         self.sessions.set_closed(true);
         self.held = Held::default();
@@ -97,14 +101,15 @@ impl Kernel {
         self.network = Some(Box::new(network));
     }
 
-    /// A client at `address` has connected. `session_id` is drawn by the world: unguessable, not 0, never used before.
+    /// A client at `address` has connected. The world draws `session_id`: unguessable, not 0, never
+    /// used before.
     pub fn handle_open(&mut self, now: Moment, conn: ConnId, address: Address, session_id: u64) {
         self.begin_turn(Turn::Connection);
         self.endpoint.handle_open(now, conn, address, session_id);
         self.drive(now);
     }
 
-    /// Bytes came in on a connection.
+    /// Bytes were received on a connection.
     pub fn handle_bytes(&mut self, now: Moment, conn: ConnId, bytes: Bytes) {
         self.begin_turn(Turn::Connection);
         self.endpoint.handle_bytes(now, conn, bytes);
@@ -131,8 +136,8 @@ impl Kernel {
         self.drive(now);
     }
 
-    /// Tells every federate that the RTI goes away, and ends all sessions. What waits is still written. A node
-    /// leaves its network, see [`Kernel::has_left`].
+    /// Tells every federate that the RTI shuts down, and ends all sessions. Queued messages are
+    /// still written. A node leaves its network, see [`Kernel::has_left`].
     pub fn begin_shutdown(&mut self, now: Moment) {
         self.end_all(now, "the RTI is shutting down");
         self.drive(now);
@@ -142,13 +147,14 @@ impl Kernel {
         }
     }
 
-    /// Whether nothing keeps this node in its network after [`Kernel::begin_shutdown`]. Always true without a network.
+    /// Whether the node may stop after [`Kernel::begin_shutdown`] without harm to its network.
+    /// Always true without a network.
     #[must_use]
     pub fn has_left(&self) -> bool {
         self.network.as_ref().is_none_or(|network| network.has_left())
     }
 
-    /// Ends all sessions; the federates learn why.
+    /// Ends all sessions and tells the federates why.
     fn end_all(&mut self, now: Moment, why: &str) {
         let body = connection_lost(why);
         let keys: Vec<_> = self.sessions.keys().collect();
@@ -173,7 +179,7 @@ impl Kernel {
         budget: usize,
     ) -> Transmit {
         let transmit = self.endpoint.poll_transmit(now, conn, out, budget);
-        // Writing makes nothing possible but what the endpoint tells.
+        // Writing causes no further work except what the endpoint reports as events.
         if self.endpoint.has_events() {
             self.drive(now);
         }
@@ -190,14 +196,14 @@ impl Kernel {
         Moment::sooner(Moment::sooner(own, network.poll_timeout()), refusing)
     }
 
-    /// Work that takes too long to be done while others wait: it may run on another thread, and its outcome belongs
+    /// A job: work too long to do while others wait. It may run on another thread; its outcome goes
     /// to [`Kernel::finish_job`].
     #[must_use]
     pub fn poll_job(&mut self) -> Option<Job> {
         self.rti.poll_job()
     }
 
-    /// A job is done.
+    /// Takes the outcome of a job.
     pub fn finish_job(&mut self, now: Moment, done: JobDone) {
         self.begin_turn(Turn::Job);
         if let Some(completion) = self.rti.finish_job(now, done) {
@@ -206,7 +212,7 @@ impl Kernel {
         self.drive(now);
     }
 
-    /// What runs here.
+    /// A snapshot of the kernel.
     pub fn status(&self) -> Status {
         Status {
             federations: self.rti.status(),
@@ -219,7 +225,8 @@ impl Kernel {
         }
     }
 
-    /// Does everything that has become possible. What a session's end causes at others is done as well.
+    /// Does all work that has become possible, including the consequences of ended sessions for
+    /// other federates.
     pub(crate) fn drive(&mut self, now: Moment) {
         loop {
             while let Some(event) = self.endpoint.poll_event() {
@@ -248,7 +255,7 @@ impl Kernel {
         }
     }
 
-    /// What goes on in the network. True when that may have made more possible.
+    /// Handles the events of the network. Returns true when they may have made more work possible.
     fn drive_network(&mut self, now: Moment) -> bool {
         let Some(network) = &mut self.network else { return false };
         let mut done = Vec::new();
@@ -265,7 +272,8 @@ impl Kernel {
         self.review_gate(now) || again
     }
 
-    /// The network has given this node up, or the other way round: its federates are told, and it joins again.
+    /// Rejoins the network as a new incarnation after the node was removed from it or has given it
+    /// up. Ends all sessions first.
     fn begin_anew(&mut self, now: Moment, why: &str, may_found: bool) {
         match self.network.as_ref().is_some_and(|network| network.is_member()) {
             true => tracing::error!(why, "out of the network"),
@@ -282,13 +290,14 @@ impl Kernel {
         }
     }
 
-    /// When calls are no longer kept waiting for this node to become a member of its network.
+    /// When calls no longer wait for this node to become a member of its network, but are refused.
     fn refusing_at(&self) -> Option<Moment> {
         let network = self.network.as_ref()?;
         Some(network.outside_since()? + network.minority_timeout())
     }
 
-    /// Calls wait until this node is a member of its network, but not for ever. True when something changed.
+    /// Serves deferred calls once this node is a member of its network, and refuses them if that
+    /// takes too long. Returns true when something changed.
     fn review_gate(&mut self, now: Moment) -> bool {
         let Some(network) = &self.network else { return false };
         if network.is_member() {
@@ -370,10 +379,10 @@ impl Kernel {
         }
     }
 
-    /// A federate whose own side closed the connection has less time to come back.
+    /// Shortens the resume window of a federate whose own side closed the connection.
     fn interrupted(&mut self, now: Moment, key: SessionKey) {
         tracing::info!(session = %key, peer_closed = self.peer_closed, "connection lost, session kept for a resume");
-        // Set at every loss: the one before may have been of the other kind.
+        // Set at every loss, because the previous loss may have been of the other kind.
         if self.sessions.caller(key).is_some_and(|caller| self.rti.is_joined(caller)) {
             let window = match self.peer_closed {
                 true => self.config.closed_window,
@@ -385,7 +394,7 @@ impl Kernel {
 
     fn call(&mut self, now: Moment, key: SessionKey, call: Serial31, request: CallRequest) {
         let (Some(caller), Some(request)) = (self.sessions.caller(key), request.call_request) else { return };
-        // To connect is to ask nothing of the network yet, but perhaps for a report of it.
+        // A connect call needs nothing of the network, except perhaps a report of it.
         let early = Standing::after(&request).is_some_and(Standing::is_connected);
         if let Some(request) = self.sessions.admit(caller, call, request, early) {
             self.serve(now, key, caller, call, request);
@@ -420,7 +429,8 @@ impl Kernel {
         }
     }
 
-    /// Sends what the last speaker said and what waits for more of it: no more is at hand, or it is another one's turn.
+    /// Sends the outgoing messages of the last caller that were held back for batching: no further
+    /// call is at hand, or another caller's turn has come.
     fn let_go(&mut self, now: Moment) {
         if let (Some(network), Some(caller)) = (&mut self.network, self.speaker.take()) {
             network.take_from(now, &mut self.rti);
@@ -428,7 +438,7 @@ impl Kernel {
         }
     }
 
-    /// Puts a report of the network into the answer to a connect request.
+    /// Puts a report of the network into the response to a connect request.
     fn attach_report(&self, answer: &mut call_response::CallResponse) {
         use call_response::CallResponse::{
             ConnectWithConfigurationAndCredentialsResponse, ConnectWithConfigurationResponse,
@@ -473,7 +483,7 @@ impl Kernel {
         self.endpoint.respond_encoded(now, key, call, encode_response(&response));
     }
 
-    /// A single node is its own order: what is proposed is committed at once.
+    /// A single node is its own order: it commits proposals at once.
     fn commit(&mut self, now: Moment) {
         if self.network.is_some() {
             return;
@@ -486,7 +496,7 @@ impl Kernel {
         }
     }
 
-    /// Answers a call whose outcome has come, and serves those that waited behind it.
+    /// Answers a call whose outcome is known, and serves the calls that waited behind it.
     fn complete(&mut self, now: Moment, completion: Completion) {
         let Completion { caller, call, answer } = completion;
         let Some(key) = self.sessions.key(caller) else { return };
@@ -501,7 +511,7 @@ impl Kernel {
         self.serve_later(now, caller);
     }
 
-    /// Serves the calls of a caller that have waited, as far as they may be served now.
+    /// Serves the deferred calls of a caller, as far as they may be served now.
     fn serve_later(&mut self, now: Moment, caller: CallerId) {
         while let Some((number, request)) = self.sessions.next_call(caller) {
             let Some(key) = self.sessions.key(caller) else { return };
@@ -509,7 +519,7 @@ impl Kernel {
         }
     }
 
-    /// Moves callbacks into the session while it takes them.
+    /// Moves callbacks into the session while it is writable.
     fn pump(&mut self, now: Moment, caller: CallerId) {
         let Some(key) = self.sessions.key(caller) else { return };
         while self.endpoint.is_writable(key) {
@@ -520,15 +530,15 @@ impl Kernel {
 
     fn disconnect(&mut self, now: Moment, caller: CallerId, reason: String) {
         if let Some(key) = self.sessions.key(caller) {
-            // It learns why, should it ever read again.
+            // The federate learns the reason if it ever reads again.
             self.endpoint.callback(now, key, connection_lost(&reason));
             self.endpoint.end(now, key, EndReason::Closed(reason.into()));
         }
     }
 }
 
-/// Logs why a connection got no session, each kind of reason in a place of its own: one of them may be a flood, and a
-/// log limits what one place writes.
+/// Logs why a connection got no session. Each kind of reason is logged by a statement of its own,
+/// because one kind may be a flood and the rate limit of the log applies per statement.
 fn refused(conn: ConnId, address: Address, reason: Refusal) {
     match reason {
         reason if reason.is_overload() => {

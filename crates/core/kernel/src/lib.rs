@@ -1,9 +1,9 @@
-//! One process's logic, assembled: the sessions of the Federate Protocol ([`fedpro`]) and the services
-//! ([`rti`]), which hold the router.
+//! One process's logic, assembled: the sessions of the Federate Protocol ([`fedpro`]), the services
+//! ([`rti`]), and the node's part in a network.
 //!
-//! [`Kernel`] is wiring and nothing else. Its shape is that of [`fedpro::server::Endpoint`]: bytes of
-//! connections go in, bytes of connections come out, and the world (a node with sockets, a simulation)
-//! says what time it is.
+//! [`Kernel`] is wiring and nothing else. It has the shape of [`fedpro::server::Endpoint`]: bytes
+//! of connections go in, bytes of connections come out, and the world (a node with sockets, or a
+//! simulation) supplies the time.
 
 mod admission;
 mod config;

@@ -1,4 +1,4 @@
-//! The links and multicast groups of a node, as the world drives them.
+//! The interface by which the world drives the links and multicast groups of a node.
 
 use crate::Kernel;
 use crate::network::{
@@ -13,11 +13,12 @@ use overlay::LinkId;
 
 /// # Links and multicast groups
 ///
-/// Contract: after any `&mut` call, do what [`Kernel::poll_link`] and [`Kernel::poll_group`] say until both say
-/// nothing. Without a network they never say anything, and what they are told is ignored. A link is reliable and keeps
-/// order, or goes down; a group may lose, repeat and reorder frames.
+/// Contract: after any `&mut` call, carry out the outputs of [`Kernel::poll_link`] and
+/// [`Kernel::poll_group`] until both return `None`. Without a network they always do, and all
+/// inputs are ignored. A link is reliable and keeps order, or goes down; a group may lose, repeat
+/// and reorder frames.
 impl Kernel {
-    /// Something happened to the links of this node.
+    /// Takes an input from the links of this node.
     pub fn handle_link(&mut self, now: Moment, input: LinkInput<'_>) {
         self.begin_turn(Turn::Link);
         if let Some(network) = &mut self.network {
@@ -26,14 +27,15 @@ impl Kernel {
         }
     }
 
-    /// The next thing for the world to do with links: to open and close them first, then to send.
+    /// The next request to the world about links: requests to open and close come first, then those
+    /// to send.
     #[must_use]
     pub fn poll_link(&mut self) -> Option<LinkOutput> {
         self.network.as_mut()?.poll_link()
     }
 
-    /// The next frame for a link that [`LinkOutput::Ready`] named. Ask only when the link can take one: what goes next
-    /// is decided now.
+    /// The next frame for a link that [`LinkOutput::Ready`] named. Ask only when the link can take
+    /// one, because the kernel decides at this moment which frame goes next.
     #[must_use]
     pub fn poll_link_frame(&mut self, now: Moment, link: LinkId) -> Option<Bytes> {
         let frame = self.network.as_mut()?.poll_link_frame(now, link);
@@ -41,7 +43,8 @@ impl Kernel {
         frame
     }
 
-    /// The next datagram beside a link that [`LinkInput::DatagramSize`] was told of, of at most `max` bytes.
+    /// The next datagram, of at most `max` bytes, beside a link for which
+    /// [`LinkInput::DatagramSize`] was reported.
     #[must_use]
     pub fn poll_link_datagram(&mut self, now: Moment, link: LinkId, max: usize) -> Option<Bytes> {
         let datagram = self.network.as_mut()?.poll_link_datagram(now, link, max);
@@ -49,7 +52,7 @@ impl Kernel {
         datagram
     }
 
-    /// Something happened in the multicast groups of this node.
+    /// Takes an input from the multicast groups of this node.
     pub fn handle_group(&mut self, now: Moment, input: GroupInput<'_>) {
         self.begin_turn(Turn::Group);
         if let Some(network) = &mut self.network {
@@ -58,15 +61,15 @@ impl Kernel {
         }
     }
 
-    /// The next thing for the world to do with multicast groups.
+    /// The next request to the world about multicast groups.
     #[must_use]
     pub fn poll_group(&mut self) -> Option<GroupOutput> {
         self.network.as_mut()?.poll_group()
     }
 
-    /// The next frame for a group that [`GroupOutput::Ready`] named, of at most `max` bytes. Ask only when the group can
-    /// take one. `directed`: frames for a single member may be among them; else those wait, and the group is to be asked
-    /// again when they may.
+    /// The next frame for a group that [`GroupOutput::Ready`] named, of at most `max` bytes. Ask
+    /// only when the group can take one. `directed`: frames for a single member may be among them.
+    /// Otherwise those wait, and the group must be asked again when they may be sent.
     #[must_use]
     pub fn poll_group_frame(
         &mut self,
@@ -80,9 +83,9 @@ impl Kernel {
         frame
     }
 
-    /// Whether to pause reading from a federate: what it sent reliably waits in a congested link,
-    /// or memory for what it sends or takes is short. It is named by [`Kernel::poll_released`] when
-    /// that is over.
+    /// Whether the world should not read from a federate for now: reliable messages of it wait in a
+    /// congested link, or memory for its input or output is short. [`Kernel::poll_released`] names
+    /// the connection when that is over.
     #[must_use]
     pub fn is_held(&self, conn: ConnId) -> bool {
         self.endpoint.is_paused(conn)
@@ -100,15 +103,16 @@ impl Kernel {
         self.endpoint.poll_released()
     }
 
-    /// The socket of a connection is full, and has yet to take `bytes` that were given for it; 0
-    /// when it has taken them.
+    /// Reports that the socket of a connection is full and has not yet accepted `bytes` that were
+    /// given for it; 0 when it has accepted them.
     pub fn set_socket_bytes(&mut self, conn: ConnId, bytes: usize) {
         self.endpoint.set_socket_bytes(conn, bytes);
     }
 
-    /// The next state that is to survive a crash, for nodes with a place to keep it ([`NetworkConfig::kept`]): to be stored
-    /// in place of the last one, and synced; then call [`Kernel::handle_persisted`]. Until then the node is silent in the log. A
-    /// later state may be stored in place of one that is not.
+    /// The next state that must survive a crash, for nodes with a place to keep it
+    /// ([`NetworkConfig::kept`]). Store it in place of the last one and sync it, then call
+    /// [`Kernel::handle_persisted`]. Until then the node sends and handles no messages of the log.
+    /// If several states wait, only the latest need be stored.
     ///
     /// [`NetworkConfig::kept`]: crate::NetworkConfig::kept
     #[must_use]
@@ -116,7 +120,7 @@ impl Kernel {
         self.network.as_mut()?.poll_persist()
     }
 
-    /// A state of [`Kernel::poll_persist`] is stored.
+    /// Reports that a state of [`Kernel::poll_persist`] is stored.
     pub fn handle_persisted(&mut self, now: Moment, revision: u64) {
         if let Some(network) = &mut self.network {
             network.handle_persisted(now, revision);
@@ -130,25 +134,26 @@ impl Kernel {
         self.network.as_ref()?.member_of()
     }
 
-    /// Messages that passed the links of this node so far; none without a network.
+    /// Messages that have passed the links of this node so far; all zero without a network.
     #[must_use]
     pub fn link_messages(&self) -> LinkMessages {
         self.network.as_ref().map_or_else(LinkMessages::default, |network| network.link_messages(&self.rti))
     }
 
-    /// Messages of routers that went so far to the neighbour at the other end of a link; none when nobody is there.
+    /// Router messages sent so far to the neighbour at the other end of a link; 0 when there is no
+    /// neighbour.
     #[must_use]
     pub fn link_sent(&self, link: LinkId) -> u64 {
         self.network.as_ref().map_or(0, |network| network.link_sent(link))
     }
 
-    /// The network as this node sees it; `None` for a node by itself.
+    /// The network as this node sees it; `None` for a node without a network.
     #[must_use]
     pub fn network(&self) -> Option<NetworkStatus> {
         Some(self.network.as_ref()?.status(&self.rti))
     }
 
-    /// Lets those go on who waited for a pipe that is no longer congested.
+    /// Resumes reading from callers that waited for a pipe that is no longer congested.
     pub(crate) fn release(&mut self) {
         let Some(network) = &mut self.network else { return };
         while let Some(place) = network.poll_relieved() {

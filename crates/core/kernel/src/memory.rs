@@ -1,9 +1,9 @@
-//! The memory of the process: what each use of it takes, and what follows when there is too much of
-//! one.
+//! The memory of the process: the bytes of each use, and the actions taken when a use exceeds its
+//! bound.
 //!
 //! The [budget](MemoryBudget) is told the sums after each turn, so that within a turn no call has
-//! to look at it. A use exceeds its bound by what one turn adds, which a read of a connection
-//! bounds.
+//! to look at it. A use can exceed its bound by the growth within one turn, which the size of one
+//! read from a connection bounds.
 
 use crate::Kernel;
 use base::{MemoryActions, MemoryBudget, MemoryStatus, MemoryUse, Moment, Room};
@@ -11,32 +11,32 @@ use fedpro::server::{EndReason, Overload};
 use rti::MemoryBounds;
 use std::time::Duration;
 
-/// A client with less input is never paused: calls that do not carry object models fit.
+/// A client with less input than this is never paused, so that calls without object models proceed.
 const SMALL_INPUT_BYTES: usize = 64 << 10;
 
-/// A client with more input is paused when memory for input is short, however few clients there
-/// are.
+/// A client with more input than this is paused when memory for input is short, however few clients
+/// there are.
 const LARGE_INPUT_BYTES: usize = 1 << 20;
 
 /// The memory budget of a kernel.
 #[derive(Debug)]
 pub(crate) struct Memory {
     budget: MemoryBudget,
-    /// How long clients may be paused before one of them has to go.
+    /// How long clients may be paused before one of them is ended.
     pause_max: Duration,
-    /// Since when clients with much input are paused, or the last one of them was ended.
+    /// When clients with much input were paused, or when the last one of them was ended.
     input_paused: Option<Moment>,
     output_paused: bool,
-    /// The budget is not reviewed before a use takes more than this. `None`: it is reviewed after
+    /// The budget is not reviewed before a use exceeds its value here. `None`: it is reviewed after
     /// the next turn.
     review_above: Option<Sums>,
 }
 
-/// What each use takes, in bytes, by [`MemoryUse`].
+/// The bytes of each use, indexed by [`MemoryUse`].
 type Sums = [usize; MemoryUse::ALL.len()];
 
-/// The most that a use may grow by before the budget is told again: the precision of the peaks in
-/// reports.
+/// The most that a use may grow before the budget is told again. It is the precision of the peaks
+/// in reports.
 const REVIEW_STEP_BYTES_MAX: usize = 1 << 20;
 
 impl Memory {
@@ -50,27 +50,27 @@ impl Memory {
         }
     }
 
-    /// When a client that does not complete its messages has to go.
+    /// When a paused client that does not complete its messages is ended.
     pub(crate) fn poll_timeout(&self) -> Option<Moment> {
         Some(self.input_paused? + self.pause_max)
     }
 
-    /// Tells the budget what each use takes.
+    /// Tells the budget the bytes of each use.
     fn set_used(&mut self, sums: Sums) {
         for (of, bytes) in MemoryUse::ALL.into_iter().zip(sums) {
             self.budget.set_used(of, bytes);
         }
     }
 
-    /// What the uses may grow to before the budget has to be told again; `None` while clients are
-    /// paused, as less of something may end that.
+    /// The sums up to which the uses may grow before the budget must be told again; `None` while
+    /// clients are paused, because a use that shrinks may end the pause.
     fn next_review(&self, sums: Sums) -> Option<Sums> {
         if self.input_paused.is_some() || self.output_paused {
             return None;
         }
-        // One use that grows lowers the bounds of the others. If each grows by an eighth of what is
-        // least left, nothing becomes short. Calls that need more memory for models and federations
-        // are refused when they come.
+        // The growth of one use lowers the bounds of the others. If each use grows by at most an
+        // eighth of the smallest remainder, none of them becomes short. Models and federations are
+        // not included: calls that need more memory for them are refused when they come.
         let left = |of: MemoryUse, parts: usize| {
             (self.budget.bound(of) / 4 * parts).saturating_sub(self.budget.used(of))
         };
@@ -79,13 +79,14 @@ impl Memory {
         Some(sums.map(|used| used + (least / 8).min(REVIEW_STEP_BYTES_MAX)))
     }
 
-    /// The services were replaced, and have yet to be told what they may take.
+    /// Makes the next turn review the budget: the services were replaced, and do not know their
+    /// bounds yet.
     pub(crate) fn review_next(&mut self) {
         self.review_above = None;
     }
 
-    /// Whether clients that are paused may go on: an eighth of the bound below the mark from which
-    /// on they are paused, so that they are not paused again at once.
+    /// Whether paused clients may continue. The threshold is an eighth of the bound below the one
+    /// at which they are paused, so that they are not paused again at once.
     fn is_relieved(&self, of: MemoryUse) -> bool {
         self.budget.used(of) <= self.budget.bound(of) / 8 * 5
     }
@@ -100,7 +101,7 @@ impl Memory {
 }
 
 impl Kernel {
-    /// Every use of memory: what it takes, and what followed so far.
+    /// The status of every use of memory.
     pub fn memory(&self) -> Vec<MemoryStatus> {
         let stats = self.endpoint.stats();
         let (refused_models, refused_federations) = self.rti.refused_for_memory();
@@ -120,13 +121,13 @@ impl Kernel {
         all
     }
 
-    /// All memory that clients may take, in bytes.
+    /// The memory that all clients together may use, in bytes.
     pub fn memory_total(&self) -> usize {
         self.memory.budget.total()
     }
 
-    /// Looks at what memory is used for, and makes clients wait, drops or ends what is too much.
-    /// True when a session ended.
+    /// Compares each use of memory with its bound. Pauses clients, drops messages or ends sessions
+    /// if a use is too large. Returns true when a session ended.
     pub(crate) fn review_memory(&mut self, now: Moment) -> bool {
         let sums = self.memory_sums();
         if let Some(limits) = &self.memory.review_above
@@ -145,7 +146,7 @@ impl Kernel {
         let mut ended = self.review_input(now);
         ended |= self.review_output(now);
         let trimmed = self.review_history() | self.review_links();
-        // What was freed may be used again at once, so that nothing is known of the next turn.
+        // Freed memory may be used again at once, so nothing is known about the next turn.
         self.memory.review_above = if ended || trimmed { None } else { self.memory.next_review(sums) };
         ended
     }
@@ -155,7 +156,7 @@ impl Kernel {
             return false;
         }
         let bound = self.memory.budget.bound(MemoryUse::History);
-        // A quarter is free afterwards, so that this is seldom done.
+        // A quarter of the bound is free afterwards, so that trimming is rare.
         let dropped = self.endpoint.trim_history(bound / 4 * 3);
         self.memory.dropped(MemoryUse::History, dropped);
         tracing::warn!(
@@ -190,8 +191,8 @@ impl Kernel {
         [clients.input, queues, clients.history, services.models, services.federations, links]
     }
 
-    /// Clients with much input wait while memory for input is short. One that does not complete
-    /// what it has begun keeps the others waiting only for a while.
+    /// Pauses clients with much input while memory for input is short. A client that does not
+    /// complete its messages is ended after a while, so that it cannot keep the others waiting.
     fn review_input(&mut self, now: Moment) -> bool {
         let of = MemoryUse::Input;
         let mut any = false;
@@ -228,8 +229,8 @@ impl Kernel {
         true
     }
 
-    /// Clients that do not take what waits for them are not read while memory for that is short.
-    /// When there is none left, the one for which most waits loses it.
+    /// While memory for output is short, pauses clients that do not read their output. When none is
+    /// left, the client with the most output loses it.
     fn review_output(&mut self, now: Moment) -> bool {
         let of = MemoryUse::Queues;
         let room = self.memory.budget.room(of, 0);
@@ -266,8 +267,8 @@ impl Kernel {
         self.memory.budget.set_used(MemoryUse::Queues, bytes);
     }
 
-    /// Takes best-effort callbacks from the client for which most waits, or else ends it. False
-    /// when nothing waits for any client.
+    /// Drops the best-effort callbacks of the client with the most output; if it has none, ends the
+    /// client. Returns false when no client has any output.
     fn relieve_output(&mut self, now: Moment) -> bool {
         let queued =
             |session| self.sessions.caller(session).map_or(0, |caller| self.rti.queued_bytes(caller));
@@ -281,8 +282,8 @@ impl Kernel {
         let limit = self.memory.budget.bound(MemoryUse::Queues);
         self.memory.ended(MemoryUse::Queues, 1);
         self.endpoint.end(now, session, EndReason::Overload(Overload::Output { bytes, limit }));
-        // What waits for its federate goes with the event of its end; until then it would be
-        // counted again.
+        // The callbacks queued for its federate would go only with the event of the session's end.
+        // Until then they would be counted again.
         if let Some(caller) = self.sessions.close(session) {
             self.held.forget(caller);
             self.rti.close(now, caller);

@@ -1,44 +1,45 @@
-//! Wrong passwords, by address.
+//! Counts of wrong passwords by address.
 
 use base::{Address, Deadlines, Moment};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Addresses that are remembered. With more, the one whose window ends first is forgotten: whoever has thousands of
-/// addresses is not slowed by counting each of them.
+/// Limit of the addresses that are remembered. Beyond it the one whose window ends first is
+/// forgotten: counting would not slow down an attacker with thousands of addresses anyway.
 const ADDRESSES_MAX: usize = 4_096;
 
-/// Slows the guessing of passwords: an address may try so many wrong ones in a window, then none at all until the
-/// window is over. Refused attempts do not extend the window, so that an honest federate of that address knows when
-/// it can connect.
+/// Limits the rate at which passwords can be guessed: in each window an address may try a certain
+/// number of wrong ones, and then none until the window is over. Refused attempts do not extend the
+/// window, so that an honest federate of that address knows when it can connect.
 pub(crate) struct PasswordFailures {
     max: u32,
     window: Duration,
     by_address: BTreeMap<Address, u32>,
-    /// When the window of an address ends.
+    /// When the window of each address ends.
     ends: Deadlines<Address>,
     wrong: u64,
     refused: u64,
 }
 
 impl PasswordFailures {
-    /// `max` wrong passwords in `window`, at least one.
+    /// Allows `max` wrong passwords in `window`, at least one.
     pub(crate) fn new(max: u32, window: Duration) -> Self {
         let (by_address, ends) = (BTreeMap::new(), Deadlines::new());
         Self { max: max.max(1), window, by_address, ends, wrong: 0, refused: 0 }
     }
 
-    /// Wrong passwords so far.
+    /// Number of wrong passwords so far.
     pub(crate) const fn wrong(&self) -> u64 {
         self.wrong
     }
 
-    /// Attempts that were refused so far.
+    /// Number of attempts refused so far.
     pub(crate) const fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// An attempt from `address`: how long it has to wait if it is refused.
+    /// Checks an attempt from `address`. `Some`: it is refused; the duration is the time until the
+    /// next one is allowed.
     pub(crate) fn refuses(&mut self, now: Moment, address: Address) -> Option<Duration> {
         self.expire(now);
         let failed = *self.by_address.get(&address)?;
@@ -47,7 +48,7 @@ impl PasswordFailures {
         Some(end.since(now))
     }
 
-    /// An attempt from `address` had a wrong password.
+    /// Notes a wrong password from `address`.
     pub(crate) fn failed(&mut self, now: Moment, address: Address) {
         self.expire(now);
         self.wrong += 1;

@@ -1,7 +1,9 @@
-//! What `meshrti status` shows of a network: asked of any node, by way of the Federate Protocol.
+//! The report that `meshrti status` shows of a network. Any node supplies it, through the Federate
+//! Protocol.
 //!
-//! A federate connects with the additional setting [`REPORT_SETTING`]; the answer's message is then a [`NetworkReport`] as JSON
-//! in place of words. Servers that do not know the setting say so in words, as the standard has it (1516.1-2025, 4.2).
+//! A federate connects with the additional setting [`REPORT_SETTING`]. The message of the response
+//! is then a [`NetworkReport`] as JSON instead of text. Servers that do not know the setting report
+//! that in text, as the standard requires (1516.1-2025, 4.2).
 
 mod channel;
 mod group;
@@ -26,29 +28,29 @@ pub const REPORT_SETTING: &str = "MeshRTI.report=network";
 /// A network as one node knows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NetworkReport {
-    /// The node that was asked; empty for one that is by itself.
+    /// The name of the node that was asked; empty for a node without a network.
     pub node: String,
     /// Its version.
     pub version: String,
-    /// `none` for a node by itself, else tree, mesh, hypercube or graph.
+    /// `none` for a node without a network; otherwise tree, mesh, hypercube or graph.
     pub topology: String,
-    /// It is a member of its network: federates are served.
+    /// Whether the node is a member of its network: federates are served.
     pub member: bool,
-    /// It is in contact with a majority of the network.
+    /// Whether the node is in contact with a majority of the network.
     pub quorum: bool,
     /// All nodes that it knows of.
     pub nodes: Vec<NodeReport>,
     /// All links.
     pub links: Vec<LinkReport>,
-    /// The nodes that it connects to, and how that goes.
+    /// The nodes that it connects to, with the state of each attempt.
     pub targets: Vec<TargetReport>,
-    /// The federates that are joined at the node that was asked, and what waits for them there.
+    /// The federates that are joined at the node that was asked, with their queues there.
     #[serde(default)]
     pub federates: Vec<FederateReport>,
-    /// The federation executions, as the node that was asked has a part in them.
+    /// The federation executions in which the node that was asked takes part.
     #[serde(default)]
     pub federations: Vec<FederationReport>,
-    /// Turns of the node that was asked that took so long that federates may have noticed.
+    /// Turns of the node that was asked that were long enough for federates to notice.
     #[serde(default)]
     pub slow_turns: SlowTurnsReport,
     /// Refusals of the node that was asked.
@@ -64,22 +66,22 @@ pub struct NetworkReport {
 pub struct RefusalReport {
     /// Connections of clients that got no session: silent, malformed, or too many.
     pub connections: u64,
-    /// Of these, the ones that were told *out of resources*.
+    /// Those of them that were told *out of resources*.
     pub sessions: u64,
     /// Sessions that were ended because they did not connect.
     pub unconnected: u64,
     /// Connect calls with a wrong password.
     pub wrong_passwords: u64,
-    /// Connect calls refused for earlier wrong passwords of their address.
+    /// Connect calls refused because of earlier wrong passwords from their address.
     pub refused_passwords: u64,
 }
 
 /// See [`SlowTurns`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SlowTurnsReport {
-    /// How many there were.
+    /// Number of slow turns.
     pub count: u64,
-    /// How long the longest took, in µs.
+    /// Duration of the longest, in µs.
     pub longest_us: u64,
     /// Cause of the longest.
     pub cause: String,
@@ -92,18 +94,18 @@ impl SlowTurnsReport {
     }
 }
 
-/// A federation execution, as one node knows it.
+/// A federation execution, as one node sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FederationReport {
     /// Its name.
     pub name: String,
-    /// Object instances that have their home at the node.
+    /// Object instances whose home is the node.
     pub instances: usize,
-    /// Of these, the ones without an owner: federates that were lost, or resigned, have left them.
+    /// Those of them without an owner: federates that were lost or resigned have left them behind.
     pub unowned: usize,
 }
 
-/// A federate, as the node knows it that it is connected to.
+/// A federate, as seen by the node that it is connected to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FederateReport {
     /// The federation execution.
@@ -114,7 +116,7 @@ pub struct FederateReport {
     pub waiting: usize,
     /// Bytes of callbacks that wait for it.
     pub waiting_bytes: usize,
-    /// Best-effort callbacks dropped so far because it did not keep up.
+    /// Best-effort callbacks dropped so far because the federate did not keep up.
     pub dropped: u64,
 }
 
@@ -123,48 +125,48 @@ pub struct FederateReport {
 pub struct NodeReport {
     /// Its name.
     pub name: String,
-    /// Which start of it.
+    /// Its incarnation.
     pub key: String,
-    /// Its number in handles of object instances; 0 while it is no member.
+    /// Its number in handles of object instances; 0 while it is not a member.
     pub number: u16,
-    /// A path leads there.
+    /// Whether a path leads to it.
     pub reachable: bool,
-    /// Links on that path.
+    /// Number of links on that path.
     pub hops: u32,
-    /// It votes.
+    /// Whether it votes in the replicated log.
     pub voter: bool,
-    /// It leads.
+    /// Whether it leads the replicated log.
     pub leader: bool,
-    /// Where other nodes can connect to it.
+    /// URLs at which other nodes can connect to it.
     pub addresses: Vec<String>,
-    /// What it says of itself.
+    /// The summary that it last announced.
     pub summary: Option<NodeSummary>,
 }
 
-/// What a node tells all others of itself, some seconds old at most.
+/// The summary that a node announces to all others, at most some seconds old.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeSummary {
     /// Federates joined through it.
     pub federates: usize,
     /// Sessions of federates.
     pub sessions: usize,
-    /// Object instances known there: homed there, and replicas.
+    /// Object instances known there, including replicas.
     pub instances: usize,
-    /// Of those homed there, the ones without an owner.
+    /// Instances homed there that have no owner.
     #[serde(default)]
     pub unowned: usize,
-    /// Federates held back because a link is congested.
+    /// Federates paused because a link is congested.
     pub held: usize,
-    /// Messages that its routers took from it, so far.
+    /// Messages that its routers have accepted from it so far.
     pub submitted_messages: u64,
-    /// Reliable messages that it asked others to say again.
+    /// Reliable messages that it has requested again from others.
     pub asked_again: u64,
-    /// Its routers' clients for its neighbours; empty when there are too many to be told.
+    /// The clients of its routers for its neighbours; empty when there are too many to announce.
     pub channels: Vec<ChannelReport>,
-    /// The ends of its links; empty when there are too many to be told.
+    /// The ends of its links; empty when there are too many to announce.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkEndReport>,
-    /// The multicast groups that it takes part in; empty when there are too many to be told.
+    /// The multicast groups that it takes part in; empty when there are too many to announce.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupReport>,
 }
@@ -176,27 +178,28 @@ pub struct LinkReport {
     pub a: String,
     /// The other.
     pub b: String,
-    /// `active`, `standby` (up, other links do), or `one-sided` (one end has given it up).
+    /// `active`, `standby` (up, but other links carry the messages), or `one-sided` (one end has
+    /// given it up).
     pub state: String,
-    /// Round trip in µs; 0 when not known yet.
+    /// Round-trip time in µs; 0 when not known yet.
     pub rtt_us: u64,
 }
 
-/// A node that the one that was asked connects to.
+/// A node to which the node that was asked connects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TargetReport {
-    /// Where to.
+    /// Its URL.
     pub url: String,
-    /// `linked`, `connecting`, `waiting`, or `covered` by a link the other way.
+    /// `linked`, `connecting`, `waiting`, or `covered` by a link in the other direction.
     pub state: String,
-    /// Attempts since it was last up.
+    /// Attempts since the link was last up.
     pub attempts: u32,
-    /// Why the last attempt failed.
+    /// The reason why the last attempt failed.
     pub last_error: Option<String>,
 }
 
 impl NetworkReport {
-    /// The report of a node that is by itself.
+    /// The report of a node without a network.
     pub(crate) fn alone(federations: &[FederationStatus]) -> Self {
         Self {
             node: String::new(),
@@ -260,12 +263,12 @@ impl NetworkReport {
         }
     }
 
-    /// As text for the message of an answer.
+    /// The report as text for the message of a response.
     pub(crate) fn to_json(&self) -> String {
         serde_json::to_string(self).expect("strings and numbers can be written")
     }
 
-    /// Reads the message of an answer; `None` when it is something else.
+    /// Parses the message of a response; `None` when it is not a report.
     #[must_use]
     pub fn from_json(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
@@ -293,7 +296,8 @@ fn node_report(status: &NetworkStatus, node: &NodeView) -> NodeReport {
     let member = status.members.iter().find(|member| member.key == node.key);
     let mut summary: Option<NodeSummary> = serde_json::from_slice(&node.info).ok();
     if let (Some(summary), true) = (&mut summary, node.key == status.key) {
-        // Of its own links it knows more than what it last told all others, which is bounded.
+        // Of its own links a node knows more than it last announced, because announcements are
+        // bounded.
         summary.links = LinkEndReport::all(&status.links, |link| status.traffic.get(&link).copied());
         summary.groups = status.groups.iter().map(GroupReport::of).collect();
     }
@@ -311,7 +315,8 @@ fn node_report(status: &NetworkStatus, node: &NodeView) -> NodeReport {
 }
 
 impl NodeSummary {
-    /// As octets to be told to all; without what makes it longer than `max`: links first.
+    /// The encoded summary to announce. If it is longer than `max` bytes, it omits links and groups
+    /// first, then channels.
     pub(crate) fn to_octets(&self, max: usize) -> Vec<u8> {
         let octets =
             |summary: &Self| serde_json::to_vec(summary).expect("strings and numbers can be written");
@@ -328,7 +333,8 @@ impl NodeSummary {
         octets(&short)
     }
 
-    /// What is worth telling others for its own sake: that links are alive is not, or no network would ever be silent.
+    /// The part of the summary whose change is worth an announcement. The keep-alives of quiet
+    /// links are not, or no network would ever be silent.
     pub(crate) fn news(&self) -> Self {
         Self {
             links: self.links.iter().map(LinkEndReport::news).collect(),

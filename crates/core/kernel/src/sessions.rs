@@ -1,4 +1,4 @@
-//! What the sessions are to the services, and the calls that wait for their turn.
+//! The mapping of sessions to callers of the services, and the calls that wait for their turn.
 
 use base::Serial31;
 use bytes::Bytes;
@@ -12,13 +12,13 @@ use std::collections::VecDeque;
 pub(crate) struct Session {
     pub(crate) key: SessionKey,
     pub(crate) caller: CallerId,
-    /// The connection that carries it, or did last.
+    /// The connection that carries it, or carried it last.
     conn: ConnId,
-    /// A call of it waits for the order that all nodes agree on. Those that come meanwhile wait behind it, because
-    /// calls of one federate are served in their order.
+    /// A call of it waits until all nodes agree on its order. Later calls wait behind it, because
+    /// the calls of one federate are served in order.
     waiting: bool,
-    /// Bounded by the endpoint's limit on outstanding calls.
-    /// Encoded, as they came: what a call takes when it is read may be a multiple of that.
+    /// Bounded by the endpoint's limit on outstanding calls. The calls stay encoded, because a
+    /// decoded call may take a multiple of the memory.
     later: VecDeque<(Serial31, Bytes)>,
 }
 
@@ -27,15 +27,15 @@ pub(crate) struct Session {
 pub(crate) struct Sessions {
     slots: Vec<Option<Session>>,
     last_caller: u64,
-    /// All calls wait: this node is no member of its network yet.
+    /// All calls wait, because this node is not yet a member of its network.
     closed: bool,
 }
 
 impl Sessions {
-    /// Takes in a new session and gives it the number by which the services know it.
+    /// Adds a session, and assigns the number by which the services know it.
     pub(crate) fn open(&mut self, key: SessionKey, conn: ConnId) -> CallerId {
         self.last_caller += 1;
-        // The slot in the low half leads back to the session.
+        // The slot in the low half finds the session again.
         let caller = CallerId(self.last_caller << 32 | key.slot() as u64);
         if self.slots.len() <= key.slot() {
             self.slots.resize_with(key.slot() + 1, || None);
@@ -66,7 +66,7 @@ impl Sessions {
         self.slots.iter().flatten().map(|session| session.key)
     }
 
-    /// The session goes on over another connection.
+    /// The session continues on another connection.
     pub(crate) fn moved(&mut self, key: SessionKey, conn: ConnId) {
         if let Some(session) = self.slots.get_mut(key.slot()).and_then(Option::as_mut)
             && session.key == key
@@ -85,7 +85,7 @@ impl Sessions {
         self.slots.iter().flatten().map(|session| session.caller)
     }
 
-    /// From now on all calls wait, or no longer. True when that is a change.
+    /// Makes all calls wait from now on, or ends that. Returns true if this is a change.
     pub(crate) fn set_closed(&mut self, closed: bool) -> bool {
         std::mem::replace(&mut self.closed, closed) != closed
     }
@@ -95,13 +95,13 @@ impl Sessions {
         self.slots.iter().flatten().any(|session| !session.later.is_empty())
     }
 
-    /// Takes a call that waits, whatever it waits for.
+    /// Takes a deferred call, whatever it waits for.
     pub(crate) fn take_call(&mut self, caller: CallerId) -> Option<(Serial31, Call)> {
         self.of_mut(caller)?.later.pop_front().and_then(read)
     }
 
-    /// Gives the call back if it may be served now; otherwise it waits for its turn. `early`: it need not wait for this
-    /// node to be a member of its network.
+    /// Returns the call if it may be served now. Otherwise it defers the call and returns `None`.
+    /// `early`: the call need not wait for this node to become a member of its network.
     pub(crate) fn admit(
         &mut self,
         caller: CallerId,
@@ -118,14 +118,14 @@ impl Sessions {
         Some(call)
     }
 
-    /// The caller's call waits for its outcome, and with it all that come after.
+    /// Notes that the caller's call waits for its outcome. All later ones wait with it.
     pub(crate) fn wait(&mut self, caller: CallerId) {
         if let Some(session) = self.of_mut(caller) {
             session.waiting = true;
         }
     }
 
-    /// The outcome has come.
+    /// Notes that the outcome has arrived.
     pub(crate) fn go_on(&mut self, caller: CallerId) {
         if let Some(session) = self.of_mut(caller) {
             session.waiting = false;

@@ -1,4 +1,4 @@
-//! What a kernel holds, for people and tools.
+//! A snapshot of a kernel, for people and tools.
 
 /// A snapshot of a [`Kernel`](crate::Kernel).
 #[derive(Clone, Debug)]
@@ -9,9 +9,9 @@ pub struct Status {
     pub sessions: usize,
     /// Connections.
     pub connections: usize,
-    /// What memory is used for.
+    /// The uses of memory.
     pub memory: Vec<base::MemoryStatus>,
-    /// Counters of the sessions' endpoint.
+    /// Counters of the endpoint of the sessions.
     pub endpoint: fedpro::server::Stats,
     /// Connect calls with a wrong password.
     pub passwords_wrong: u64,

@@ -1,4 +1,5 @@
-//! Turns: what the kernel does between two looks at its sockets. While one lasts, everybody else waits.
+//! Turns: the kernel's work between two looks at its sockets. While a turn lasts, everybody else
+//! waits.
 
 use base::Moment;
 use rti::CallerId;
@@ -7,16 +8,16 @@ use std::time::Duration;
 /// The input that began a turn.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) enum Turn {
-    /// Nothing yet.
+    /// None yet.
     #[default]
     Start,
-    /// Octets from a connection of a federate, or its end.
+    /// Octets from a connection of a federate, or the end of one.
     Connection,
-    /// A frame from a link, or the state of one.
+    /// A frame from a link, or a change of its state.
     Link,
     /// Frames from a multicast group.
     Group,
-    /// Timers, and a slice of work.
+    /// Timers, and slices of long work.
     Timer,
     /// The outcome of a job.
     Job,
@@ -35,12 +36,12 @@ impl Turn {
     }
 }
 
-/// Turns that took so long that federates may have noticed; told by the world, which has the clock.
+/// Turns long enough for federates to notice. The world reports them, because it has the clock.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct SlowTurns {
-    /// How many.
+    /// Number of slow turns.
     pub count: u64,
-    /// The longest.
+    /// Duration of the longest.
     pub longest: Duration,
     /// Cause of the longest.
     pub cause: String,
@@ -57,8 +58,8 @@ impl SlowTurns {
 }
 
 impl crate::Kernel {
-    /// The turn that has just ended took longer than federates should wait. Returns what it was about: the last service call
-    /// in it and its federate, or what else it began with.
+    /// Notes that the turn that has just ended lasted longer than federates should wait. Returns
+    /// its cause: the last service call in it with its federate, or else the input that began it.
     pub fn note_slow_turn(&mut self, _now: Moment, took: Duration) -> String {
         let cause = match self.rti.last_call() {
             Some((caller, service)) => format!("{} by {}", service.name, self.federate_name(caller)),

@@ -1,12 +1,14 @@
 //! Sessions of real clients as text, byte for byte.
 //!
-//! Each file under `tests/golden` was recorded between `meshrti serve` and two unmodified clients of the open-source
-//! FedProClient (C++ and Java, HLA 4 and HLA Evolved) that chat, by a proxy that passed on one message at a time.
-//! Everything is as it was on the wire, session ids included, in the order of the recording. So that it can
-//! be kept here, the clients were given object models of our own under the file names they ask for
-//! (`chat-hla4.xml` and `chat-evolved.xml` beside the transcripts; Java sends them in a ZIP archive).
+//! Each file under `tests/golden` was recorded between `meshrti serve` and two unmodified clients
+//! of the open-source FedProClient (C++ and Java, HLA 4 and HLA Evolved) that chat. A proxy passed
+//! on one message at a time. Everything is as it was on the wire, session ids included, in the
+//! order of the recording. To make it possible to keep the recordings here, the clients were given
+//! object models of our own under the file names that they ask for (`chat-hla4.xml` and
+//! `chat-evolved.xml` beside the transcripts; Java sends them in a ZIP archive).
 
-// One place for the lines of transcripts; this package may know the other one.
+// The lines of transcripts are implemented in one place. This package may use that of the other
+// one.
 #[path = "../../fedpro/tests/transcript/mod.rs"]
 mod transcript;
 
@@ -52,7 +54,7 @@ impl Server for Node {
         }
     }
 
-    /// Everybody has left, and nothing of them is kept.
+    /// All clients have left, and nothing of them is kept.
     fn finish(&self) {
         let status = self.0.status();
         assert!(status.federations.is_empty(), "{:?}", status.federations);

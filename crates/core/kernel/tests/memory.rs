@@ -1,5 +1,4 @@
-//! The memory that clients may take: at the bounds and over them, beside clients that do nothing
-//! wrong.
+//! The memory that clients may use: at the bounds and beyond, beside clients that do nothing wrong.
 
 use base::{Address, MemoryStatus, MemoryUse, Moment, Serial31};
 use bytes::{Bytes, BytesMut};
@@ -12,7 +11,7 @@ const KIB: usize = 1 << 10;
 const FLOOD: Address = Address::numbered(1);
 const HONEST: Address = Address::numbered(2);
 
-/// A kernel, and clients of it. A connection has the number of its session.
+/// A kernel and its clients. A connection has the number of its session.
 struct World {
     kernel: Kernel,
     now: Moment,
@@ -20,7 +19,7 @@ struct World {
 }
 
 impl World {
-    /// Clients may take 1 MiB.
+    /// Gives the clients 1 MiB.
     fn new() -> Self {
         let sessions = fedpro::server::Config {
             unsent_bytes_high: 16 * KIB,
@@ -44,7 +43,7 @@ impl World {
         self.kernel.handle_bytes(self.now, ConnId(conn), bytes);
     }
 
-    /// Calls a service, or begins to: sends so many bytes of the call.
+    /// Sends the first `bytes` bytes of a call.
     fn call_part(&mut self, conn: u64, call: Call, bytes: usize) {
         self.numbers += 1;
         let body = api::CallRequest { call_request: Some(call) }.encode_to_vec();
@@ -59,14 +58,14 @@ impl World {
         self.call_part(conn, call, usize::MAX);
     }
 
-    /// What waits for a client, in bytes; it takes it.
+    /// The bytes that wait for a client. The client reads them.
     fn read(&mut self, conn: u64) -> usize {
         let mut out = BytesMut::new();
         while self.kernel.poll_transmit(self.now, ConnId(conn), &mut out, 64 * KIB).more {}
         out.len()
     }
 
-    /// The client is answered.
+    /// Asserts that the client's calls are answered.
     fn assert_served(&mut self, conn: u64) {
         assert!(!self.kernel.is_held(ConnId(conn)), "client {conn} is not read");
         self.call(conn, list());
@@ -120,7 +119,7 @@ fn clients_that_do_not_complete_their_messages_wait_and_then_go() {
     assert!(!world.kernel.is_held(ConnId(101)), "it has not much");
     world.assert_served(100);
 
-    // Nobody completes anything, so one of the address with the most goes.
+    // Nobody completes a message, so a client of the address with the most input is ended.
     world.pass(Duration::from_secs(5));
     assert_eq!(world.memory(MemoryUse::Input).actions.ended, 1);
     assert_eq!(world.memory(MemoryUse::Input).used / KIB, 2 * 140 + 30);

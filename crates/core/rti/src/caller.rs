@@ -1,10 +1,10 @@
-//! A caller: a session of a federate, and how far it has come.
+//! A caller: a session of a federate, with its standing.
 
 use crate::control::ExecutionId;
 use hla::handle::FederateHandle;
 use router::ClientId;
 
-/// How far a caller has come.
+/// The standing of a caller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Standing {
     /// Not connected.
@@ -17,7 +17,7 @@ pub(crate) enum Standing {
 
 /// A caller as the RTI knows it.
 pub(crate) struct Caller {
-    /// What stands for it in the router.
+    /// Its client in the router of callbacks.
     pub(crate) client: ClientId,
     pub(crate) standing: Standing,
     /// Its federate speaks the 2010 edition through an adapter.

@@ -10,35 +10,37 @@ use hla::fom::Limits;
 /// Settings of an [`Rti`](crate::Rti).
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// This node. Default 1. Handles of object instances carry it. With a `key`, it is replaced by the number that
-    /// the node gets when it becomes part of the network.
+    /// The number of this node, which handles of object instances carry. Default 1. With a `key`,
+    /// the number that the network assigns to the node replaces it.
     pub node: NodeId,
-    /// Which start of a node in a network this is. Default: none, a single node.
+    /// The incarnation of this node in a network. Default: none, for a single node.
     pub key: Option<NodeKey>,
-    /// When set, only federates that connect with this password (`HLAplainTextPassword`) are let in.
-    /// Default: none.
+    /// If set, only federates that connect with this password (`HLAplainTextPassword`) are
+    /// admitted. Default: none.
     pub password: Option<String>,
     /// Limits on FOM modules and MIMs.
     pub fom: Limits,
-    /// FOM modules of one call that are read at once, in octets; longer ones are read by a [`Job`](crate::Job).
-    /// Default 16 KiB, which take less than a millisecond.
+    /// Octets of FOM modules per call that are read at once. Longer ones are read by a
+    /// [`Job`](crate::Job). Default 16 KiB, which takes less than a millisecond.
     pub fom_at_once_bytes: usize,
-    /// Calls whose FOM modules may wait to be read; the next one is refused. Default 1,024.
+    /// Calls whose FOM modules may wait to be read. Beyond it calls are refused. Default 1,024.
     pub fom_waiting_calls_max: usize,
-    /// Octets of FOM modules, as they were sent, that may wait to be read; the next call is refused. Default 256 MiB.
+    /// Octets of FOM modules, in the form they were sent, that may wait to be read. Beyond it calls
+    /// are refused. Default 256 MiB.
     pub fom_waiting_bytes_max: usize,
-    /// Bytes of callbacks that may wait for one federate. Beyond it, best-effort callbacks are dropped; a
-    /// federate for which reliable ones alone exceed it is disconnected. Default 256 MiB: room for the
-    /// discoveries that follow a subscription in a federation of a million objects.
+    /// Bytes of callbacks that may wait for one federate. Beyond it, best-effort callbacks are
+    /// dropped. A federate whose reliable callbacks alone exceed it is disconnected. Default 256
+    /// MiB: room for the discoveries that follow a subscription in a federation of a million
+    /// objects.
     pub queue_bytes_max: usize,
     /// Callbacks that may wait for one federate. Default 4,000,000.
     pub queue_callbacks_max: usize,
-    /// Federation executions, at most. Each keeps its object model. Default 1,000.
+    /// Maximum number of federation executions. Each keeps its object model. Default 1,000.
     pub federations_max: usize,
-    /// The automatic resign directive of federates of federation executions that are created here, where the object
-    /// model sets none. Default `NoAction`, the standard's.
+    /// The automatic resign directive of federates in federation executions that are created here,
+    /// for object models that set none. Default `NoAction`, the standard's.
     pub automatic_resign: ResignAction,
-    /// Limits of what is kept for, and expected of, other nodes.
+    /// Limits on the data kept for other nodes, and on the data accepted from them.
     pub network: NetworkLimits,
 }
 

@@ -1,8 +1,9 @@
-//! Effects: what a machine wants done after it has taken a call, an event or a message.
+//! Effects: the requests of a machine after it has processed a call, an event or a message.
 //!
-//! The machines of a federation execution ([`Objects`](crate::object::objects::Objects) and those beside it) change
-//! nothing but themselves. Everything else they want is in the list of effects that they return, in the order in which
-//! it is to happen. [`Rti`](crate::Rti) applies them. So a service can be tested as lists in, lists out.
+//! The machines of a federation execution ([`Objects`](crate::object::objects::Objects) and those
+//! beside it) change nothing but themselves. They return everything else as a list of effects, in
+//! the order in which the effects must happen. [`Rti`](crate::Rti) applies them. A service can
+//! therefore be tested as lists in, lists out.
 
 use crate::control::{Command, ExecutionId, NodeId, PublishedClass};
 use crate::delivery::Arrival;
@@ -14,24 +15,25 @@ use hla::api::{CallbackRequest, Message as _, callback_request::CallbackRequest 
 use hla::handle::ObjectClassHandle;
 use router::ClientId;
 
-/// Something that a machine wants done. Closed: whoever applies effects handles each of them.
+/// A request of a machine. The enum is closed: the code that applies effects handles each of them.
 #[derive(Debug)]
 pub(crate) enum Effect {
-    /// Give a callback to a federate of this node.
+    /// Deliver a callback to a federate of this node.
     Deliver { to: ClientId, arrival: Arrival },
-    /// Hold messages in receive order back from a federate of this node, or let it have them again.
+    /// Withhold messages in receive order from a federate of this node, or deliver them again.
     HoldReceiveOrder { to: ClientId, on: bool },
     /// Propose a command for the control plane.
     Propose(Box<Proposal>),
-    /// Let the other nodes learn of a change.
+    /// Inform the other nodes of a change.
     Replicate(Change),
-    /// Free the names of instances that nobody has, once other nodes have had time to bring theirs.
+    /// Free the names of instances that nobody has, after other nodes have had time to send theirs.
     FreeNames { execution: ExecutionId },
-    /// Refuse the call that waits for the outcome of a proposal, which is not made.
+    /// Refuse the call that waits for the outcome of a proposal. The proposal is not made.
     Refuse { proposal: Box<Proposal>, error: RtiError },
 }
 
-/// Effects are moved more than once for each message, and a move of over 128 octets is a call of `memcpy`.
+/// Effects are moved more than once for each message, and a move of more than 128 octets is a call
+/// of `memcpy`.
 const _: () = assert!(size_of::<Effect>() <= 128);
 
 /// A change that other nodes may have to learn of.
@@ -41,24 +43,26 @@ pub(crate) enum Change {
     Append {
         class: PublishedClass,
         event: StreamEvent,
-        /// It may be lost: then it gets no number and is not kept.
+        /// It may be lost. Then it gets no number and is not kept.
         best_effort: bool,
-        /// Receivers must first take what this node has appended to the stream of this class.
+        /// Receivers must first apply the events that this node has appended to the stream of this
+        /// class.
         after: Option<PublishedClass>,
     },
-    /// This node publishes something about the class from now on, or no longer.
+    /// This node has a first publication of the class, or no longer has any.
     Publish { class: PublishedClass, on: bool },
     /// The first federate of this node is interested in the class, or the last one no longer is.
     Cover { class: PublishedClass },
-    /// A federate of this node has changed what it subscribes.
+    /// A federate of this node has changed its subscriptions.
     Declare(Declaration),
     /// Send a message to another node.
     Send { to: NodeId, message: ObjectMessage },
     /// Send a message to all nodes that publish this class or one below it.
     SendToPublishers { class: ObjectClassHandle, message: ObjectMessage },
-    /// All replicas of this class whose home is `node` are forgotten: its stream may be followed again.
+    /// All replicas of this class whose home is `node` have been forgotten. Its stream may be
+    /// followed again.
     Forgotten { class: PublishedClass, node: NodeId },
-    /// Instances of this class have another home, whose stream is needed from now on.
+    /// Instances of this class have another home. Its stream is needed from now on.
     Rehomed { class: ObjectClassHandle },
 }
 
@@ -76,12 +80,12 @@ impl Effects {
         self.list.push(effect);
     }
 
-    /// Gives a callback to a federate that is no message.
+    /// Delivers a callback that is not a message to a federate.
     pub(crate) fn tell(&mut self, to: ClientId, callback: Callback) {
         self.push(Effect::Deliver { to, arrival: Arrival::notice(encode(callback)) });
     }
 
-    /// Gives a callback to a federate that is a message in receive order, such as a removal.
+    /// Delivers a message in receive order, such as a removal, to a federate.
     pub(crate) fn deliver(&mut self, to: ClientId, callback: Callback) {
         self.push(Effect::Deliver { to, arrival: Arrival::receive_order(encode(callback), false) });
     }
@@ -91,7 +95,7 @@ impl Effects {
         self.push(Effect::Propose(Box::new(Proposal::new(command))));
     }
 
-    /// Lets the other nodes learn of a change.
+    /// Informs the other nodes of a change.
     pub(crate) fn replicate(&mut self, change: Change) {
         self.push(Effect::Replicate(change));
     }
@@ -106,13 +110,14 @@ impl Effects {
         self.replicate(Change::Send { to, message });
     }
 
-    /// A federate no longer knows an instance: its stream may no longer be needed here. A flag and no effect, since the
-    /// order is of no importance and there may be a million of them in one call.
+    /// Notes that a federate no longer knows an instance, so that the instance's stream may no
+    /// longer be needed here. This is a flag and not an effect, because its place in the order does
+    /// not matter and one call may cause a million of them.
     pub(crate) fn review_following(&mut self) {
         self.review_following = true;
     }
 
-    /// Whether streams are to be reviewed; asked once.
+    /// Whether the followed streams must be reviewed. Resets the flag.
     pub(crate) fn take_review_following(&mut self) -> bool {
         std::mem::take(&mut self.review_following)
     }
@@ -121,15 +126,16 @@ impl Effects {
         self.list.is_empty()
     }
 
-    /// Takes the effects out. The buffer comes back by [`Effects::reuse`], so that a call need not allocate one.
+    /// Takes the effects out. [`Effects::reuse`] returns the buffer, so that a call need not
+    /// allocate one.
     pub(crate) fn take(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.list)
     }
 
-    /// Gives an emptied buffer back.
+    /// Returns an emptied buffer.
     pub(crate) fn reuse(&mut self, buffer: Vec<Effect>) {
-        /// Effects for which room is kept. A call with more, such as the resignation of an owner of a million
-        /// instances, must not cost memory for ever.
+        /// Largest capacity that is kept, in effects. A call with more, such as the resignation of
+        /// an owner of a million instances, must not occupy memory for ever.
         const KEPT_MAX: usize = 4096;
         debug_assert!(buffer.is_empty(), "effects that are not applied would be lost");
         if self.list.is_empty() && buffer.capacity() <= KEPT_MAX {

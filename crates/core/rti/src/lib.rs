@@ -1,13 +1,15 @@
 //! The services of an RTI (IEEE 1516.1-2025) as deterministic machines.
 //!
-//! [`Rti`] takes service calls and gives responses and callbacks. It knows no wire, socket, clock or thread. Inside,
-//! each machine changes nothing but itself, and says what it wants done:
+//! [`Rti`] takes service calls and returns responses and callbacks. It knows no wire, socket, clock
+//! or thread. Inside, each machine changes nothing but itself, and requests everything else by
+//! effects:
 //!
-//! - the *control plane* ([`ControlPlane`], `apply(command) -> events`): federations, object models, members,
-//!   synchronization points, names; the same on every node;
-//! - the *objects* of each federation execution (module `object`): declarations, instances, updates and interactions;
-//!   a call becomes a list of effects;
-//! - the *replication* of each federation execution (module `replica`): streams between nodes, in order and repaired;
+//! - the *control plane* ([`ControlPlane`], `apply(command) -> events`): federations, object
+//!   models, members, synchronization points, names; the same on every node;
+//! - the *objects* of each federation execution (module `object`): declarations, instances, updates
+//!   and interactions; a call becomes a list of effects;
+//! - the *replication* of each federation execution (module `replica`): streams between nodes, in
+//!   order and repaired;
 //! - the *delivery* to federates (module `delivery`): an inbox and a bounded pipe for each.
 //!
 //! [`Rti`] alone knows all of them, and applies their effects.

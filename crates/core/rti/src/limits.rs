@@ -1,31 +1,34 @@
-//! Limits of what one federate can make all nodes keep.
+//! Limits on the state that one federate can make all nodes keep.
 //!
-//! They are checked where a call comes in, and not when its command is applied: nodes with other limits stay
-//! equal all the same.
+//! They are checked when a call arrives, not when its command is applied. Nodes with different
+//! limits therefore still stay equal.
 
 use base::MemoryUse;
 use hla::{Exception, RtiError};
 
-/// The longest name of a federation execution, a federate, a federate type or an object instance, and the longest
-/// label, in octets of UTF-8. People read them; a list of all federation executions holds a thousand.
+/// The longest name of a federation execution, a federate, a federate type or an object instance,
+/// and the longest label, in octets of UTF-8. People read them, and a list of all federation
+/// executions holds a thousand.
 pub const NAME_BYTES_MAX: usize = 1_024;
-/// The longest user-supplied tag of a synchronization point, in octets. Every node keeps it until the point is achieved.
+/// The longest user-supplied tag of a synchronization point, in octets. Every node keeps it until
+/// the point is synchronized.
 pub const SYNC_TAG_BYTES_MAX: usize = 64 << 10;
-/// Synchronization points of one federation execution that are not yet synchronized, at most.
+/// Maximum number of synchronization points of one federation execution that are not yet
+/// synchronized.
 pub const SYNC_POINTS_MAX: usize = 10_000;
-/// Names of object instances in one federation execution, reserved or in use, at most.
+/// Maximum number of object instance names, reserved or in use, in one federation execution.
 pub const INSTANCE_NAMES_MAX: usize = 4_000_000;
 
-/// Memory that calls of federates may make this node keep for good, as far as it is left.
+/// Memory that calls of federates may make this node keep permanently.
 #[derive(Debug)]
 pub(crate) struct Growth<'a> {
-    /// Its name in messages.
+    /// Its name in error messages.
     pub(crate) of: MemoryUse,
-    /// What may be used, in bytes.
+    /// The limit in bytes.
     pub(crate) bound: usize,
-    /// What is used.
+    /// The bytes in use.
     pub(crate) used: usize,
-    /// Calls refused so far.
+    /// Number of calls refused so far.
     pub(crate) refused: &'a mut u64,
 }
 
@@ -33,7 +36,7 @@ impl Growth<'_> {
     /// Checks that there is room for `bytes` more.
     ///
     /// # Errors
-    /// `RTIinternalError`, which names the limit.
+    /// `RTIinternalError` that names the limit.
     pub(crate) fn check(&mut self, bytes: usize) -> Result<(), RtiError> {
         let Self { of, bound, used, .. } = *self;
         if used.saturating_add(bytes) <= bound {
@@ -50,7 +53,7 @@ impl Growth<'_> {
 /// Checks the length of a name that a federate gives to `what`.
 ///
 /// # Errors
-/// `exception`, with both lengths.
+/// `exception`, with the length and the limit.
 pub(crate) fn check_name(exception: Exception, what: &str, name: &str) -> Result<(), RtiError> {
     check_octets(exception, what, name.len(), NAME_BYTES_MAX)
 }
@@ -58,7 +61,7 @@ pub(crate) fn check_name(exception: Exception, what: &str, name: &str) -> Result
 /// Checks a length in octets.
 ///
 /// # Errors
-/// `exception`, with both lengths.
+/// `exception`, with the length and the limit.
 pub(crate) fn check_octets(
     exception: Exception,
     what: &str,
@@ -71,7 +74,7 @@ pub(crate) fn check_octets(
     Err(RtiError::new(exception, format!("{what} has {octets} octets; {max} are the limit")))
 }
 
-/// Checks a count before one more comes.
+/// Checks that a count may grow by one.
 ///
 /// # Errors
 /// `RTIinternalError`, with the limit.

@@ -7,16 +7,17 @@ use hla::api::JoinResult;
 use hla::api::call_response::CallResponse;
 
 id! {
-    /// A session of a federate with this RTI, from connect to disconnect; given by whoever drives it.
+    /// A session of a federate with this RTI, from connect to disconnect. The driver assigns the
+    /// number.
     pub struct CallerId(u64) as "s";
-    /// The number by which a caller knows its service call again.
+    /// The number by which a caller recognizes its service call.
     pub struct CallId(u32) as "call";
 }
 
 /// The result of an accepted proposal, for the call it came from.
 #[derive(Default)]
 pub(crate) struct Outcome {
-    /// For Join Federation Execution: who the caller is now.
+    /// For Join Federation Execution: the caller's new identity.
     pub(crate) joined: Option<JoinResult>,
 }
 
@@ -31,7 +32,7 @@ pub(crate) struct Waiting {
     pub(crate) finish: Finish,
 }
 
-/// What the two list services report (4.7, 4.9), from the state at the moment of the report.
+/// The report of the two list services (4.7, 4.9), from the state at the moment of the report.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Report {
     /// All federation executions.
@@ -40,12 +41,12 @@ pub(crate) enum Report {
     Members(String),
 }
 
-/// A command for the control plane, and who waits for its outcome.
+/// A command for the control plane, and the call that waits for its outcome.
 #[derive(Debug)]
 pub struct Proposal {
     pub(crate) command: Command,
     pub(crate) waiting: Option<Waiting>,
-    /// For the caller when the command's turn has come.
+    /// The report for the caller at the command's turn.
     pub(crate) report: Option<Report>,
 }
 
@@ -55,12 +56,13 @@ impl Proposal {
         Self { command, waiting: None, report: None }
     }
 
-    /// The command to put into the order that all nodes agree on.
+    /// The command to put into the total order.
     pub fn command(&self) -> &Command {
         &self.command
     }
 
-    /// The command in its wire form, for [`Rti::commit_remote`](crate::Rti::commit_remote) at the other nodes.
+    /// The command in its wire form, for [`Rti::commit_remote`](crate::Rti::commit_remote) at the
+    /// other nodes.
     pub fn to_bytes(&self) -> Bytes {
         self.command.to_bytes()
     }

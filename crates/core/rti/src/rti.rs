@@ -1,4 +1,4 @@
-//! The RTI as its driver sees it.
+//! The RTI: the interface for its driver.
 
 mod commit;
 mod execution;
@@ -34,11 +34,11 @@ pub use memory::{MemoryBounds, MemorySums};
 use shared::Shared;
 use std::collections::BTreeMap;
 
-/// A service call whose outcome came after [`Rti::call`] had returned.
+/// The completion of a service call whose outcome came after [`Rti::call`] had returned.
 pub struct Completion {
-    /// Who called.
+    /// The caller.
     pub caller: CallerId,
-    /// Which call.
+    /// The call.
     pub call: CallId,
     /// Its response or exception.
     pub answer: Result<Answer, RtiError>,
@@ -46,12 +46,14 @@ pub struct Completion {
 
 /// The services of one node.
 ///
-/// Contract: after every `&mut` call take all proposals with [`Rti::poll_proposal`], have them
-/// ordered, and give each back to [`Rti::commit`] when its turn has come, and those of other nodes to
-/// [`Rti::commit_remote`]; then answer calls, those of [`Rti::poll_completion`] too; then drain [`Rti::poll_overloaded`], [`Rti::poll_lost`] and, for each
-/// caller of [`Rti::poll_ready`], [`Rti::poll_callback`] as far as that federate can take callbacks. While a call of a
-/// caller waits for its completion, no further call of that caller may be made. Run the job of [`Rti::poll_job`], where
-/// there is one, and give its outcome to [`Rti::finish_job`]; calls of others go on meanwhile. `now` never decreases.
+/// Contract: after every `&mut` call take all proposals with [`Rti::poll_proposal`] and have them
+/// ordered. At its turn pass each proposal of this node to [`Rti::commit`], and those of other
+/// nodes to [`Rti::commit_remote`]. Then answer calls, including those of [`Rti::poll_completion`].
+/// Then drain [`Rti::poll_overloaded`], [`Rti::poll_lost`] and, for each caller of
+/// [`Rti::poll_ready`], [`Rti::poll_callback`] as far as that federate can take callbacks. While a
+/// call of a caller waits for its completion, no further call of that caller may be made. Run the
+/// job of [`Rti::poll_job`], if there is one, and pass its outcome to [`Rti::finish_job`]; calls of
+/// others continue meanwhile. `now` never decreases.
 pub struct Rti {
     config: Config,
     source: Box<dyn FomSource>,
@@ -62,15 +64,16 @@ pub struct Rti {
     waiting: BTreeMap<CallerId, CallId>,
     jobs: Jobs,
     memory: memory::Memory,
-    /// How often each service was called, by its place in the call table.
+    /// The number of calls of each service, indexed as the call table.
     calls: Box<[u64]>,
-    /// The last call that was served, until it is forgotten.
+    /// The last served call, until it is forgotten.
     last_call: Option<(CallerId, &'static Service)>,
     shared: Shared,
 }
 
 impl Rti {
-    /// An RTI without federations. FOM modules that federates only name come from `source`.
+    /// An RTI without federation executions. `source` supplies the FOM modules that federates name
+    /// but do not send.
     pub fn new(config: Config, source: Box<dyn FomSource>) -> Self {
         let mut control = ControlPlane::new(config.fom.clone());
         control.set_read_at_once(config.fom_at_once_bytes);
@@ -89,7 +92,7 @@ impl Rti {
         }
     }
 
-    /// A session began; its federate is not yet connected.
+    /// Opens a session whose federate is not connected yet.
     ///
     /// # Errors
     /// There is no room for another caller.
@@ -101,7 +104,7 @@ impl Rti {
         Ok(())
     }
 
-    /// A session ended, for whatever reason. A federate that was joined is resigned by its automatic
+    /// Closes a session, no matter why it ended. A joined federate is resigned by its automatic
     /// resign directive (4.4).
     pub fn close(&mut self, now: Moment, caller: CallerId) {
         self.shared.set_now(now);
@@ -117,8 +120,8 @@ impl Rti {
         self.settle_network();
     }
 
-    /// Serves one service call. `None`: the answer comes as [`Completion`] from [`Rti::commit`], or from
-    /// [`Rti::finish_job`] when the call brings FOM modules.
+    /// Serves one service call. `None`: the answer comes as [`Completion`] from [`Rti::commit`], or
+    /// from [`Rti::finish_job`] if the call carries FOM modules.
     pub fn call(
         &mut self,
         now: Moment,
@@ -139,8 +142,8 @@ impl Rti {
         }
     }
 
-    /// The one entry of all calls. A call is checked by its row of the call table and counted
-    /// before it is served; what it is served with depends on what its service needs.
+    /// The one entry point of all calls. A call is checked by its row of the call table and counted
+    /// before it is served. The row also decides which context the service gets.
     fn serve(&mut self, caller: CallerId, call: CallId, request: Call) -> Served<Answer> {
         match_call!(request, {
             Nothing(request) => self.serve_session(caller, request),
@@ -215,34 +218,34 @@ impl Rti {
         Ok(served?.map(R::response))
     }
 
-    /// How often each service was called, without calls that were refused by the call table.
+    /// The number of calls of each service, without those that the call table refused.
     pub fn calls(&self) -> impl Iterator<Item = (&'static Service, u64)> {
         SERVICES.iter().zip(self.calls.iter().copied())
     }
 
-    /// The last call that was served since [`Rti::forget_last_call`], and whose it was.
+    /// The last call served since [`Rti::forget_last_call`], with its caller.
     pub fn last_call(&self) -> Option<(CallerId, &'static Service)> {
         self.last_call
     }
 
-    /// See [`Rti::last_call`].
+    /// Forgets the [last call](Rti::last_call).
     pub fn forget_last_call(&mut self) {
         self.last_call = None;
     }
 
-    /// A joined federate as a person knows it: its name and its federation execution.
+    /// The name of a joined federate for people, with that of its federation execution.
     pub fn federate_name(&self, caller: CallerId) -> Option<String> {
         let Standing::Joined(execution, federate) = self.callers.get(&caller)?.standing else { return None };
         let federation = self.control.execution(execution)?;
         Some(format!("federate `{}` of `{}`", federation.member(federate)?.name, federation.name))
     }
 
-    /// A caller whose reliable callbacks found no room any more: end its session, saying so.
+    /// A caller whose reliable callbacks exceeded their limit: end its session with this reason.
     pub fn poll_overloaded(&mut self) -> Option<CallerId> {
         self.shared.delivery.poll_overloaded()
     }
 
-    /// A caller for whom callbacks wait. It is not named again before all of them were taken.
+    /// A caller for which callbacks wait. It is not named again before all of them were taken.
     pub fn poll_ready(&mut self) -> Option<CallerId> {
         self.shared.delivery.poll_ready()
     }
@@ -263,7 +266,7 @@ impl Rti {
         self.callers.get(&caller).is_some_and(|caller| matches!(caller.standing, Standing::Joined(..)))
     }
 
-    /// The control plane, to look at.
+    /// Read access to the control plane.
     pub fn control(&self) -> &ControlPlane {
         &self.control
     }
@@ -287,7 +290,7 @@ fn admit<'a>(
     let Some(known) = callers.get_mut(&caller) else {
         return Err(RtiError::new(Exception::NotConnected, "the session has ended"));
     };
-    // No federation execution is saved or restored yet.
+    // Saving and restoring federation executions is not built yet.
     admission::admit(service, known.standing, Activity::Normal)?;
     calls[service.index()] += 1;
     Ok(known)

@@ -1,4 +1,4 @@
-//! What runs here, for people and tools.
+//! A snapshot of the services, for people and tools.
 
 use crate::control::{ExecutionId, NodeId};
 use crate::object::objects::Objects;
@@ -14,9 +14,9 @@ pub struct FederationStatus {
     pub name: String,
     /// The name of its logical time implementation.
     pub time: &'static str,
-    /// Object instances that have their home here.
+    /// Object instances whose home is this node.
     pub instances: usize,
-    /// Of these, the ones without an owner: federates that were lost, or resigned, have left them.
+    /// Those of them without an owner: federates that were lost or resigned have left them behind.
     pub unowned: usize,
     /// Its joined federates of this node, by handle.
     pub federates: Vec<FederateStatus>,
@@ -33,11 +33,11 @@ pub struct FederateStatus {
     pub waiting: usize,
     /// Bytes of callbacks that wait for it.
     pub waiting_bytes: usize,
-    /// Best-effort callbacks dropped because it did not keep up.
+    /// Best-effort callbacks dropped because the federate did not keep up.
     pub dropped: u64,
 }
 
-/// An object instance as this node knows it: its own, or a replica.
+/// An object instance as known here: one of this node, or a replica.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct InstanceStatus {
     /// Its handle.
@@ -46,11 +46,11 @@ pub struct InstanceStatus {
     pub class: ObjectClassHandle,
     /// Its name.
     pub name: String,
-    /// The node that puts its changes in order.
+    /// The node that orders its changes.
     pub home: NodeId,
     /// The attributes of its class with their owners (invalid for none) and transportation types.
     pub attributes: Vec<(AttributeHandle, FederateHandle, TransportationTypeHandle)>,
-    /// The federates of this node that know it, and as what.
+    /// The federates of this node that know it, each with the class at which it does.
     pub known: Vec<(FederateHandle, ObjectClassHandle)>,
 }
 
@@ -74,7 +74,7 @@ impl Rti {
         .collect()
     }
 
-    /// What runs here, by name of federation.
+    /// The federation executions on this node, by name.
     pub fn status(&self) -> Vec<FederationStatus> {
         self.control()
             .federations()

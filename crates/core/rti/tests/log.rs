@@ -1,5 +1,5 @@
-//! Nodes that share one log of commands: what federates see of federation management, whichever node they are on, and
-//! when a node falls behind, is taken for dead, or has no majority.
+//! Nodes that share one log of commands: federation management as seen by federates on any node,
+//! and when a node lags behind, is declared dead, or has no majority.
 
 #[path = "log/cluster.rs"]
 mod cluster;

@@ -1,5 +1,6 @@
-//! Random declarations, registrations, updates, deletions, resignations of three federates, each compared exactly
-//! with a plain model of what the standard says: the outcome of the call and the callbacks at everybody.
+//! Random declarations, registrations, updates, deletions and resignations of three federates. Each
+//! is compared exactly with a plain model of the standard: the outcome of the call, and the
+//! callbacks to all federates.
 
 mod common;
 #[path = "model/objects.rs"]
@@ -31,7 +32,7 @@ proptest! {
     }
 }
 
-/// The random cases are worth their time only if they get everywhere.
+/// Random cases are worth their time only if they reach everything.
 #[test]
 fn the_cases_reach_every_callback_and_exception() {
     let mut runner = TestRunner::deterministic();

@@ -1,4 +1,5 @@
-//! Federations over several nodes: the services do what they do at one node, whatever the network does.
+//! Federations over several nodes: the services behave as they do on one node, whatever the network
+//! does.
 
 mod common;
 

@@ -1,7 +1,7 @@
-//! FOM modules that a federate only names.
+//! FOM modules that a federate names but does not send.
 //!
-//! The name is looked up in the configured folders and nowhere else: a federate must not learn what is in the files of
-//! the machine that its RTI runs on.
+//! The name is looked up in the configured folders and nowhere else. A federate must not learn the
+//! contents of other files on the RTI's machine.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -12,14 +12,14 @@ use crate::config;
 /// The largest FOM module that is read, in bytes.
 pub const FOM_FILE_BYTES_MAX: u64 = 64 << 20;
 
-/// Why a designator leads to no module.
+/// The reason why a designator leads to no module.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FomFileError {
     /// The designator is empty.
     #[error("the designator of the FOM module is empty")]
     Empty,
-    /// A kind of URL that this node does not follow.
+    /// A kind of URL that this node does not fetch.
     #[error(
         "`{designator}`: this node does not fetch `{scheme}:` URLs; give the module itself, or a name in its FOM folders"
     )]
@@ -34,7 +34,7 @@ pub enum FomFileError {
         "`{0}`: `file:` URLs are switched off on this node (`fom.allow-file-urls`); give the module itself, or a name in its FOM folders"
     )]
     FileUrl(String),
-    /// A `file:` URL that names another host, or no absolute path.
+    /// A `file:` URL that names another host, or not an absolute path.
     #[error(
         "`{0}`: a `file:` URL must name an absolute path of this machine, such as `file:///usr/share/foms/a.xml`"
     )]
@@ -42,20 +42,20 @@ pub enum FomFileError {
     /// The name leads out of the FOM folders.
     #[error("`{0}`: the name must stay inside of the FOM folders of this node; no absolute path and no `..`")]
     Outside(String),
-    /// No folder has it.
+    /// No folder contains it.
     #[error("`{name}` is in none of the FOM folders of this node ({folders})")]
     NotFound {
         /// The name.
         name: String,
-        /// The folders, for a person.
+        /// The folders, as a text for people.
         folders: String,
     },
-    /// It is there and is no file that can be used.
+    /// It exists, but is not a usable file.
     #[error("`{name}` cannot be read: {source}")]
     Unreadable {
         /// The name.
         name: String,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -68,16 +68,17 @@ pub struct FomFiles {
 }
 
 impl FomFiles {
-    /// As configured.
+    /// The folders of the configuration.
     pub fn new(config: &config::Fom) -> Self {
         Self { directories: config.directories.clone(), allow_file_urls: config.allow_file_urls }
     }
 
-    /// The content of the module that `designator` names: a name or relative path in a FOM folder, or a `file:` URL
-    /// where these are allowed.
+    /// The content of the module that `designator` names: a name or relative path in a FOM folder,
+    /// or a `file:` URL if these are allowed.
     ///
     /// # Errors
-    /// It names nothing that may be read, or its file cannot be read or exceeds [`FOM_FILE_BYTES_MAX`].
+    /// It names nothing that may be read, or its file cannot be read or exceeds
+    /// [`FOM_FILE_BYTES_MAX`].
     pub fn read(&self, designator: &str) -> Result<Vec<u8>, FomFileError> {
         if designator.is_empty() {
             return Err(FomFileError::Empty);
@@ -115,7 +116,7 @@ impl FomFiles {
     }
 }
 
-/// Reads `name` in `directory`; `None` when a symbolic link leads out of it.
+/// Reads `name` in `directory`; `None` if a symbolic link leads out of it.
 fn read_inside(directory: &Path, name: &Path) -> io::Result<Option<Vec<u8>>> {
     let directory = directory.canonicalize()?;
     let path = directory.join(name).canonicalize()?;
@@ -126,7 +127,7 @@ fn read_inside(directory: &Path, name: &Path) -> io::Result<Option<Vec<u8>>> {
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
-    // The kind is asked of the name first: opening a pipe would wait for its writer.
+    // The file type is checked first, because opening a pipe would wait for its writer.
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
     }
@@ -143,7 +144,8 @@ fn unreadable(name: &str, source: io::Error) -> FomFileError {
     FomFileError::Unreadable { name: name.to_owned(), source }
 }
 
-/// The scheme of a URL. One letter is a drive of Windows, which is no scheme (and no name inside a folder either).
+/// The scheme of a URL. A single letter is a Windows drive, which is not a scheme (and not a name
+/// inside a folder either).
 fn scheme_of(designator: &str) -> Option<&str> {
     let (scheme, _) = designator.split_once(':')?;
     let is_scheme = scheme.len() > 1

@@ -15,40 +15,40 @@ use crate::state::{self, StateError, StateFile};
 use crate::{Background, Config, FomFiles, Machine};
 use srmp::frames::FRAME_BYTES;
 
-/// How long the node that founds a network looks for one that is there already, when it has links of its own.
+/// How long a founding node that has links of its own looks for an existing network first.
 const BOOTSTRAP_WAIT: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// Settings of which no kernel can be made.
+/// The reason why no kernel can be made from a configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// The node has no place in the network.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The settings of the network do not fit.
+    /// The settings of the network are invalid.
     #[error(transparent)]
     Network(#[from] kernel::NetworkError),
     /// The state of the node cannot be used.
     #[error(transparent)]
     State(#[from] StateError),
-    /// No random key for this start of the node.
+    /// The system gives no random key for this incarnation of the node.
     #[error("the system gives no random numbers: {0}")]
     Random(#[from] getrandom::Error),
 }
 
-/// A kernel with the settings of `config`, which is a node of a network if they name one. It keeps nothing: see
-/// [`kernel_with`].
+/// A kernel with the settings of `config`. It is a node of a network if they include one. It stores
+/// no state: see [`kernel_with`].
 ///
 /// # Errors
-/// The settings of the network do not fit.
+/// The settings of the network are invalid.
 pub fn kernel(config: &Config) -> Result<Kernel, KernelError> {
     kernel_with(config, None)
 }
 
-/// A kernel that keeps in `file` who votes in its network. The file has to go to the [`Node`](crate::Node) that drives the
-/// kernel, too: [`with_state`](crate::Node::with_state).
+/// A kernel that stores the voters of its network in `file`. Pass the file also to the
+/// [`Node`](crate::Node) that drives the kernel, by [`with_state`](crate::Node::with_state).
 ///
 /// # Errors
-/// The settings of the network do not fit, or the file is damaged.
+/// The settings of the network are invalid, or the file is damaged.
 pub fn kernel_with(config: &Config, file: Option<&StateFile>) -> Result<Kernel, KernelError> {
     let source = Box::new(FomFiles::new(&config.fom));
     match &config.network {
@@ -111,16 +111,17 @@ fn target(link: &PlannedLink) -> LinkTarget {
     LinkTarget { url: link.url.to_string(), name: link.name.clone(), terms }
 }
 
-/// Milliseconds since 1970; `None` on a machine whose clock stands before.
+/// Milliseconds since 1970; `None` if the machine's clock is earlier.
 fn clock_millis() -> Option<u64> {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?;
     u64::try_from(since.as_millis()).ok()
 }
 
-/// Starts a node on a thread of its own, inside of this program.
+/// Starts a node on a thread of its own, inside this program.
 ///
 /// # Errors
-/// An address cannot be listened on, the settings of the network do not fit, or the system has no thread to give.
+/// The node cannot listen on an address, the settings of the network are invalid, or the system
+/// cannot create a thread.
 pub fn start(mut config: Config) -> Result<Background, StartError> {
     config.settle_here().map_err(KernelError::from)?;
     Background::try_start(config, |config| {
@@ -131,8 +132,9 @@ pub fn start(mut config: Config) -> Result<Background, StartError> {
 
 /// The part of a configuration that concerns the kernel.
 fn settings(config: &Config) -> kernel::Config {
-    // A session takes over from the federate's queue only what keeps its socket busy: what may be dropped can be
-    // dropped only there. Its own limit leaves room for what a resume sends again.
+    // A session takes from the federate's queue only enough to keep its socket busy, because
+    // callbacks can be dropped only in the queue. The session's own limit leaves room for the
+    // messages that a resume repeats.
     let defaults = fedpro::server::Config::default();
     let unsent_bytes_high = defaults.unsent_bytes_high.min(config.limits.queue / 4);
     let sessions = fedpro::server::Config {

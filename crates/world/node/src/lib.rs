@@ -1,13 +1,13 @@
 //! A MeshRTI node: the world of real clocks and sockets around one kernel.
 //!
-//! - [`config`]: what can be set, and how it is read from `meshrti.toml`;
+//! - [`config`]: the settings, and how they are read from `meshrti.toml`;
 //! - [`link`]: links between nodes;
 //! - [`srmp`]: one member of an SRMP group on a real network, without a kernel;
 //! - [`driver`]: listeners, connections and timers, all on one thread, around any [`Machine`];
 //! - [`kernel()`]: the machine of the product, set up from a configuration;
-//! - [`FomFiles`]: modules that a federate only names.
+//! - [`FomFiles`]: modules that a federate names but does not send.
 //!
-//! A node inside of another program, listening on a port that the system chooses:
+//! A node inside another program, listening on a port that the system chooses:
 //!
 //! ```
 //! let mut config = node::Config::default();

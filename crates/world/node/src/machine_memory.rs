@@ -1,10 +1,10 @@
-//! How much memory this process may use.
+//! The memory that this process may use.
 
 use std::fs;
 use std::path::Path;
 
-/// The memory of this machine in bytes, or less where a control group has a limit. `None` where the
-/// system does not say.
+/// The memory of this machine in bytes, or less if a control group limits it. `None` if the system
+/// does not report it.
 pub(crate) fn machine_memory() -> Option<usize> {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| of_meminfo(&text));
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -12,16 +12,16 @@ pub(crate) fn machine_memory() -> Option<usize> {
     machine.into_iter().chain(limit).min()
 }
 
-/// All memory of the machine: `MemTotal:       24000000 kB`.
+/// The total memory of the machine, from a line such as `MemTotal:       24000000 kB`.
 fn of_meminfo(text: &str) -> Option<usize> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kib: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kib.checked_mul(1 << 10)
 }
 
-/// The least limit of the control groups that `groups` names (the text of `/proc/self/cgroup`) and
-/// of those around them. In a container the path of the group may not exist; its limit is then in
-/// the root.
+/// The least limit of the control groups named in `groups` (the text of `/proc/self/cgroup`) and of
+/// those around them. In a container the path of the group may not exist; its limit is then in the
+/// root.
 fn of_groups(groups: &str, root: &Path) -> Option<usize> {
     let limits = groups.lines().flat_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
@@ -39,7 +39,7 @@ fn of_groups(groups: &str, root: &Path) -> Option<usize> {
     limits.min()
 }
 
-/// A limit that a file has; none for `max`.
+/// The limit in a file; `None` for `max`.
 fn limit(file: &Path) -> Option<usize> {
     fs::read_to_string(file).ok()?.trim().parse().ok()
 }

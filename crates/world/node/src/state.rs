@@ -1,9 +1,9 @@
-//! The state of a node in a file, so that a crash or a power cut does not take its vote.
+//! The state of a node in a file, so that the node keeps its vote over a crash or a power cut.
 //!
-//! One small file for each node, `DIR/NAME.network`. A new state is written beside it, synced, and
-//! renamed over it, and the folder is synced: whenever the power fails, there is the old state or
-//! the new one. Beside it, `NAME.lock` is locked while a process uses the file, for two processes
-//! must not give one vote twice.
+//! Each node has one small file, `DIR/NAME.network`. A new state is written beside it, synced, and
+//! renamed over it; then the folder is synced. After a power cut at any time, the file holds either
+//! the old state or the new one. `NAME.lock` beside it is locked while a process uses the file,
+//! because two processes must not both use one vote.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
@@ -13,28 +13,28 @@ use kernel::{ImageError, Kept, Record};
 
 use crate::Config;
 
-/// The folder that `meshrti serve` keeps state in, unless told otherwise: in the present folder.
+/// The default folder in which `meshrti serve` keeps state, inside the current folder.
 pub const DEFAULT_STATE_DIRECTORY: &str = "meshrti-state";
 
-/// Why a node cannot use its file.
+/// The reason why a node cannot use its file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {
-    /// The system does not give it, or does not take it.
+    /// The system cannot read or write it.
     #[error("{}: {error}", path.display())]
     Io {
-        /// Which file or folder.
+        /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: io::Error,
     },
-    /// Another process uses it.
+    /// Another process uses the file.
     #[error("{}: another process uses it; two nodes need two names, or two folders for their state", path.display())]
     InUse {
         /// The file.
         path: PathBuf,
     },
-    /// It is damaged, or something else.
+    /// The file is damaged, or is not a state file.
     #[error(
         "{}: {error}. Without it this node has no vote in the network that it was a member of: put the file back, or remove it \
          with `meshrti network reset` and let the node join as a new one",
@@ -43,12 +43,12 @@ pub enum StateError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// The defect, and where it is.
+        /// The defect, and its position.
         error: ImageError,
     },
 }
 
-/// The file of one node, which no other process uses.
+/// The state file of one node. No other process uses it at the same time.
 #[derive(Debug)]
 pub struct StateFile {
     directory: PathBuf,
@@ -57,11 +57,11 @@ pub struct StateFile {
 }
 
 impl StateFile {
-    /// The file of the node called `name` in `directory`, which is made if it is not there.
+    /// Opens the file of the node called `name` in `directory`, which is created if it does not
+    /// exist.
     ///
     /// # Errors
-    /// There is no such folder and none can be made, it cannot be written, or another process uses
-    /// the file.
+    /// The folder cannot be created, the file cannot be written, or another process uses it.
     pub fn open(directory: &Path, name: &str) -> Result<Self, StateError> {
         let fail = |path: &Path| {
             let path = path.to_owned();
@@ -80,10 +80,10 @@ impl StateFile {
         }
     }
 
-    /// The file of the node that `config` is about, if it has a place for one.
+    /// Opens the file of the node that `config` describes, if it has a place for one.
     ///
     /// # Errors
-    /// As [`StateFile::open`].
+    /// As for [`StateFile::open`].
     pub fn of(config: &Config) -> Result<Option<Self>, StateError> {
         let Some(network) = &config.network else { return Ok(None) };
         let Some(directory) = network.state.directory() else { return Ok(None) };
@@ -91,15 +91,15 @@ impl StateFile {
         Self::open(directory, name).map(Some)
     }
 
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The record that is kept there; `None`: none yet.
+    /// The stored record; `None` if there is none yet.
     ///
     /// # Errors
-    /// The file cannot be read, is damaged or is something else.
+    /// The file cannot be read, is damaged, or is not a state file.
     pub fn read(&self) -> Result<Option<Record>, StateError> {
         let image = match std::fs::read(&self.path) {
             Ok(image) => image,
@@ -110,10 +110,11 @@ impl StateFile {
         Record::from_image(&image).map(Some).map_err(damaged)
     }
 
-    /// Puts `image` in the place of what was kept, or nothing, so that it survives a power cut.
+    /// Replaces the stored record by `image`, or removes it for `None`, in a way that survives a
+    /// power cut.
     ///
     /// # Errors
-    /// The disk does not take it: what was kept is still there, or the new state is.
+    /// The disk did not accept it. Either the old record or the new state is stored.
     pub fn store(&self, image: Option<&[u8]>) -> io::Result<()> {
         match image {
             Some(image) => {
@@ -133,7 +134,7 @@ impl StateFile {
     }
 }
 
-/// A rename is on the disk when the folder is.
+/// Syncs a folder. A rename is on the disk only after that.
 fn sync_directory(directory: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
 }
@@ -147,8 +148,8 @@ pub(crate) fn kept(file: Option<&StateFile>) -> Result<Kept, StateError> {
     Ok(Kept { durable: file.is_some(), record })
 }
 
-/// A name of a node as the name of a file: whatever else it has than letters, digits, `-`, `_` and
-/// inner dots is written `%XX`.
+/// The file name for a node's name: letters, digits, `-`, `_` and inner dots are kept, and
+/// everything else is written as `%XX`.
 fn stem(name: &str) -> String {
     let mut stem = String::new();
     for (at, octet) in name.bytes().enumerate() {
@@ -167,7 +168,7 @@ mod tests {
     use base::NodeKey;
     use std::collections::{BTreeMap, BTreeSet};
 
-    /// A folder that is gone when this is dropped.
+    /// A folder that is removed when this is dropped.
     struct Folder(PathBuf);
 
     impl Folder {

@@ -1,27 +1,28 @@
-//! Calls that wait for their answer.
+//! Calls that wait for their response.
 
 use base::Serial31;
 use std::collections::VecDeque;
 
-/// Queues longer than this give memory back when they have emptied.
+/// A queue that has grown beyond this capacity releases its memory when it is empty.
 const KEPT_CAPACITY: usize = 256;
 
-/// Numbers of calls, in rising order, struck off as answers come in any order.
+/// Numbers of outstanding calls, in rising order. Responses may strike them off in any order.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
-    /// The number, and whether it is answered. The first one never is.
+    /// Each call's number, and whether it has been answered. The first entry never has.
     queue: VecDeque<(Serial31, bool)>,
     waiting: usize,
 }
 
 impl Calls {
-    /// Adds `number`, which is after all others.
+    /// Adds `number`, which must be greater than all others.
     pub(crate) fn push(&mut self, number: Serial31) {
         self.queue.push_back((number, false));
         self.waiting += 1;
     }
 
-    /// Strikes `number`; false when it does not wait. O(log n), O(1) in order.
+    /// Strikes off `number`. Returns false when it is not outstanding. O(log n), or O(1) for
+    /// responses in the order of the calls.
     pub(crate) fn answer(&mut self, number: Serial31) -> bool {
         let Some(&(first, _)) = self.queue.front() else { return false };
         if number != first {
@@ -47,7 +48,7 @@ impl Calls {
         true
     }
 
-    /// How many wait.
+    /// The number of outstanding calls.
     pub(crate) const fn len(&self) -> usize {
         self.waiting
     }

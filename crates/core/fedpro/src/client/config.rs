@@ -4,32 +4,37 @@ use crate::frame::MESSAGE_BYTES_MAX;
 use base::Serial31;
 use std::time::Duration;
 
-/// Limits and timeouts of a [`Session`](super::Session). [`Config::default`] gives the documented defaults.
+/// Limits and timeouts of a [`Session`](super::Session). [`Config::default`] gives the documented
+/// defaults.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// How long connecting and opening the session, or one try to resume it, may take. Default 30 s.
+    /// How long connecting and opening the session, or one attempt to resume it, may take. Default
+    /// 30 s.
     pub connect_timeout: Duration,
-    /// A heartbeat goes out when nothing was written for 5/6 of this. Default 60 s.
+    /// The session sends a heartbeat when it has written nothing for 5/6 of this. Default 60 s.
     pub heartbeat_interval: Duration,
-    /// Silence of the server after which the connection counts as broken. Default 180 s.
+    /// After the server has been silent for so long, the connection counts as broken. Default 180
+    /// s.
     pub heart_timeout: Duration,
-    /// How long to keep trying to resume. Default 600 s.
+    /// How long the session keeps trying to resume. Default 600 s.
     pub reconnect_window: Duration,
-    /// Wait after a try to resume that failed; the first try is made at once. Default 5 s.
+    /// Wait after a failed attempt to resume. The first attempt is made at once. Default 5 s.
     pub retry_delay: Duration,
-    /// How long to wait for the server's word when terminating. Default 10 s.
+    /// How long to wait for the server's confirmation when terminating. Default 10 s.
     pub terminate_timeout: Duration,
     /// Largest message accepted from the server, in bytes with the header. Default 64 MiB.
     pub message_bytes_max: usize,
-    /// Unsent bytes over which [`Session::call`](super::Session::call) refuses. Default 16 MiB.
+    /// Limit of unsent bytes, beyond which [`Session::call`](super::Session::call) refuses a call.
+    /// Default 16 MiB.
     pub unsent_bytes_max: usize,
-    /// Unsent bytes at which a session that refused a call is writable again. Default 4 MiB.
+    /// Unsent bytes at which a session that has refused a call is writable again. Default 4 MiB.
     pub unsent_bytes_low: usize,
-    /// Written messages kept for a resume. Default 65,536. What the server has answered is not kept.
+    /// Written messages kept for a resume. Messages that the server has acknowledged by answering
+    /// are not kept. Default 65,536.
     pub history_messages_max: usize,
     /// Bytes of written messages kept for a resume. Default 64 MiB.
     pub history_bytes_max: usize,
-    /// Number of the first message. Default 0; other values are for tests of the wrap.
+    /// Number of the first message. Default 0; other values are for tests of the wraparound.
     pub first_sequence: Serial31,
 }
 

@@ -1,4 +1,4 @@
-//! The federate's end: one session.
+//! The federate's end of the protocol: one session.
 
 mod calls;
 mod config;

@@ -1,4 +1,4 @@
-//! The incoming half: what the server sends.
+//! The incoming half: messages from the server.
 
 use super::session::State;
 use super::{Event, LostReason, Session};
@@ -10,7 +10,7 @@ use hla::api::{CallResponse, CallbackRequest, ExceptionData, Message as _};
 use hla::{Exception, RtiError};
 
 impl Session {
-    /// Bytes have come, cut anywhere. Bodies are slices of `bytes`.
+    /// Takes bytes of the connection, cut anywhere. Bodies of messages are slices of `bytes`.
     pub fn handle_bytes(&mut self, now: Moment, bytes: Bytes) {
         self.observe(now);
         if !self.is_reading() {
@@ -122,7 +122,8 @@ impl Session {
             self.stats.unknown_responses += 1;
             return;
         }
-        // Messages arrive in order: the server has this call, so it has all that came before it.
+        // Messages arrive in order: a server that has answered this call has all messages before
+        // it.
         self.outbox.forget_before(call);
         let response = match CallResponse::decode(body) {
             Ok(response) if response.call_response.is_some() => response,

@@ -12,35 +12,35 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// An encoded `CallbackResponse` that says: succeeded.
+/// An encoded `CallbackResponse` that reports success.
 const CALLBACK_SUCCEEDED: &[u8] = &[0x0a, 0x00];
 
-/// One federate's session with a server, over as many connections as it takes.
+/// A federate's session with a server. It may use several connections one after the other.
 ///
-/// Contract: after any `&mut` call drain [`Session::poll_action`] and [`Session::poll_event`], write
-/// what [`Session::poll_transmit`] gives as the socket takes it, then sleep until
-/// [`Session::poll_timeout`]. `now` never decreases; spurious timeouts are harmless.
+/// Contract: after any `&mut` call drain [`Session::poll_action`] and [`Session::poll_event`],
+/// write the output of [`Session::poll_transmit`] as the socket accepts it, then sleep until
+/// [`Session::poll_timeout`]. `now` never decreases. Spurious timeouts are harmless.
 ///
-/// Calls may be made from the start and are pipelined without limit but
-/// [`Config::unsent_bytes_max`]. Messages keep their numbers across connections, as the server needs
-/// them for a resume.
+/// Calls are accepted from the start. They are pipelined; only [`Config::unsent_bytes_max`] limits
+/// them. Messages keep their numbers across connections, because the server needs the numbers for a
+/// resume.
 #[derive(Debug)]
 pub struct Session {
     pub(super) config: Config,
     pub(super) state: State,
-    /// Id given by the server; 0 before.
+    /// Id assigned by the server; 0 until then.
     pub(super) id: u64,
     pub(super) decoder: Decoder,
     pub(super) inbox: Inbox,
     pub(super) outbox: Outbox,
     pub(super) calls: Calls,
-    /// The message that opens or resumes the session, to be written first on this connection.
+    /// The message that opens or resumes the session. It goes first on this connection.
     pub(super) hello: Option<(Control, Option<Serial31>)>,
-    /// A heartbeat, or the message that ends the session, is to be written when the queue is empty.
+    /// A heartbeat, or the message that ends the session. It goes out when the queue is empty.
     pub(super) farewell: Option<Control>,
     pub(super) last_heard: Moment,
     pub(super) heartbeat_at: Moment,
-    /// A call was refused because too much was waiting.
+    /// A call was refused because too many bytes wait to be written.
     pub(super) refused: bool,
     pub(super) events: VecDeque<Event>,
     actions: VecDeque<Action>,
@@ -48,40 +48,41 @@ pub struct Session {
     now: Moment,
 }
 
-/// Where the session is.
+/// The stage that the session has reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
     /// The world is connecting for the first time.
     Connecting { until: Moment },
-    /// Connected; the server has not yet given the session.
+    /// Connected; the server has not yet opened the session.
     Opening { until: Moment },
     /// Open and connected.
     Running,
-    /// Between two tries to resume.
+    /// Between two attempts to resume.
     Waiting { retry: Moment, give_up: Moment },
     /// The world is connecting for a resume.
     Reconnecting { until: Moment, give_up: Moment },
     /// Connected; the server has not yet agreed to resume.
     Resuming { until: Moment, give_up: Moment },
-    /// The end was asked for; the server has not yet confirmed.
+    /// Termination was requested; the server has not yet confirmed it.
     Terminating { until: Moment },
-    /// Over.
+    /// The session has ended.
     Ended,
 }
 
-/// Counters since the session was made; only ever rising.
+/// Counters since the session was created. They never decrease.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stats {
     /// Resumes that succeeded.
     pub resumed: u64,
-    /// Callbacks and responses of the server that came twice and were dropped.
+    /// Callbacks and responses that the server repeated and the session dropped.
     pub repeated_messages: u64,
-    /// Answers to calls that were never made.
+    /// Responses to calls that are not outstanding.
     pub unknown_responses: u64,
 }
 
 impl Session {
-    /// A session that wants to be connected: [`Action::Connect`] waits in [`Session::poll_action`].
+    /// A session that is to be connected: [`Session::poll_action`] already holds
+    /// [`Action::Connect`].
     pub fn new(now: Moment, config: Config) -> Self {
         let limits = HistoryLimits { messages: config.history_messages_max, bytes: config.history_bytes_max };
         let mut outbox = Outbox::new(config.first_sequence, limits);
@@ -113,12 +114,12 @@ impl Session {
         self.stats
     }
 
-    /// The id that the server gave, 0 before.
+    /// The id that the server assigned; 0 until then.
     pub const fn id(&self) -> u64 {
         self.id
     }
 
-    /// How many calls wait for their answer.
+    /// The number of calls that wait for their response.
     pub const fn outstanding_calls(&self) -> usize {
         self.calls.len()
     }
@@ -128,14 +129,14 @@ impl Session {
         self.outbox.unsent_bytes()
     }
 
-    /// Whether the session is over; its last event may still wait to be polled.
+    /// Whether the session has ended. Its last event may still have to be polled.
     pub const fn is_ended(&self) -> bool {
         matches!(self.state, State::Ended)
     }
 
     // Inputs.
 
-    /// The connection asked for by [`Action::Connect`] is there.
+    /// Reports that the connection requested by [`Action::Connect`] is up.
     pub fn handle_connected(&mut self, now: Moment) {
         self.observe(now);
         self.decoder = Decoder::new(self.config.message_bytes_max);
@@ -154,7 +155,7 @@ impl Session {
         }
     }
 
-    /// The connection is closed, or could not be made. `reason` is for people.
+    /// Reports that the connection is closed or could not be made. `reason` is a text for people.
     pub fn handle_closed(&mut self, now: Moment, reason: impl Into<Cow<'static, str>>) {
         self.observe(now);
         match self.state {
@@ -170,7 +171,7 @@ impl Session {
         }
     }
 
-    /// Time has passed.
+    /// Reports that time has passed.
     pub fn handle_timeout(&mut self, now: Moment) {
         self.observe(now);
         match self.state {
@@ -182,7 +183,7 @@ impl Session {
                 self.interrupt(now, Interruption::Silent);
             }
             State::Running if self.heartbeat_at <= now => {
-                // What waits to be written is as good a sign of life.
+                // A message that waits to be written is a sign of life as good as a heartbeat.
                 if self.farewell.is_none() && self.outbox.is_drained() {
                     self.farewell = Some(Control::Heartbeat);
                 }
@@ -209,19 +210,19 @@ impl Session {
         }
     }
 
-    /// The next thing that happened.
+    /// The next event.
     #[must_use]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// The next thing to do for the world.
+    /// The next request to the world.
     #[must_use]
     pub fn poll_action(&mut self) -> Option<Action> {
         self.actions.pop_front()
     }
 
-    /// When to call [`Session::handle_timeout`] at the latest.
+    /// The latest moment for the next call of [`Session::handle_timeout`].
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Moment> {
         match self.state {
@@ -239,10 +240,10 @@ impl Session {
 
     // Commands.
 
-    /// Calls a service; the answer comes as [`Event::Response`] with the number returned here.
+    /// Calls a service. The response comes as [`Event::Response`] with the returned number.
     ///
     /// # Errors
-    /// See [`CallError`]; nothing was queued then.
+    /// See [`CallError`]. Then nothing has been queued.
     pub fn call(&mut self, now: Moment, request: &CallRequest) -> Result<Serial31, CallError> {
         self.check_call()?;
         self.call_encoded(now, request.encode_to_vec().into())
@@ -251,7 +252,7 @@ impl Session {
     /// Calls a service with an encoded `CallRequest`.
     ///
     /// # Errors
-    /// See [`CallError`]; nothing was queued then.
+    /// See [`CallError`]. Then nothing has been queued.
     pub fn call_encoded(&mut self, now: Moment, body: Bytes) -> Result<Serial31, CallError> {
         self.observe(now);
         self.check_call()?;
@@ -263,8 +264,8 @@ impl Session {
         Ok(number)
     }
 
-    /// Reports that a callback was handled, or which exception it raised. Not reporting one harms
-    /// nothing. Ignored when the session is over.
+    /// Reports that a callback has been handled, or which exception it raised. A missing report
+    /// does no harm. A report after the end of the session is ignored.
     pub fn callback_done(&mut self, now: Moment, callback: Serial31, result: Result<(), ExceptionData>) {
         self.observe(now);
         if matches!(self.state, State::Terminating { .. } | State::Ended) {
@@ -281,9 +282,9 @@ impl Session {
         self.outbox.push_numbered(MessageType::CallbackResponse, Some(callback), body, last);
     }
 
-    /// Ends the session: what is queued is written, then the server is told, and
-    /// [`Event::Terminated`] comes with its word, with the end of the connection, or after
-    /// [`Config::terminate_timeout`]. Without a connection it comes at once.
+    /// Ends the session. It writes the queued messages, then tells the server.
+    /// [`Event::Terminated`] follows when the server confirms, when the connection ends, or after
+    /// [`Config::terminate_timeout`]. Without a connection it follows at once.
     pub fn terminate(&mut self, now: Moment) {
         self.observe(now);
         match self.state {
@@ -299,7 +300,7 @@ impl Session {
         }
     }
 
-    // Inner life.
+    // Internals.
 
     pub(super) fn observe(&mut self, now: Moment) {
         debug_assert!(now >= self.now, "time went back from {} to {now}", self.now);
@@ -311,7 +312,7 @@ impl Session {
         self.now
     }
 
-    /// How long nothing may be written before a heartbeat is due.
+    /// How long the session may write nothing before a heartbeat is due.
     pub(super) fn quiet_time(&self) -> Duration {
         self.config.heartbeat_interval / 6 * 5
     }
@@ -328,7 +329,7 @@ impl Session {
         Ok(())
     }
 
-    /// The session runs on the present connection.
+    /// The session is open on the present connection.
     pub(super) fn run(&mut self, now: Moment, event: Event) {
         self.state = State::Running;
         self.heartbeat_at = now + self.quiet_time();
@@ -360,7 +361,7 @@ impl Session {
         self.decoder = Decoder::default();
     }
 
-    /// The server broke the protocol: it is told, at best, and the session is over.
+    /// The server broke the protocol. The session ends; a last message to the server is attempted.
     pub(super) fn give_up(&mut self, reason: LostReason) {
         self.actions.push_back(Action::CloseConnection);
         let tell = matches!(self.state, State::Running | State::Terminating { .. });
@@ -372,7 +373,7 @@ impl Session {
         self.finish(Event::Lost { reason });
     }
 
-    /// The server has confirmed the end.
+    /// The server has confirmed the termination.
     pub(super) fn confirmed(&mut self) {
         self.actions.push_back(Action::CloseConnection);
         self.finish(Event::Terminated);

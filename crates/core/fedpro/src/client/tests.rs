@@ -1,4 +1,4 @@
-//! Timeouts, refusals and odd servers. Resumes are in `tests/resume.rs`.
+//! Timeouts, refusals and misbehaving servers. Resumes are tested in `tests/resume.rs`.
 
 use super::*;
 use crate::frame::{

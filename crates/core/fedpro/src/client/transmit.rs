@@ -1,4 +1,4 @@
-//! The outgoing half.
+//! The outgoing half: messages to the server.
 
 use super::session::State;
 use super::{Event, Session};
@@ -7,7 +7,7 @@ use base::Moment;
 use bytes::BytesMut;
 
 impl Session {
-    /// Whether [`Session::poll_transmit`] has something to give.
+    /// Whether [`Session::poll_transmit`] would append anything.
     pub fn has_output(&self) -> bool {
         match self.state {
             State::Opening { .. } | State::Resuming { .. } => self.hello.is_some(),
@@ -19,8 +19,8 @@ impl Session {
         }
     }
 
-    /// Appends messages to `out`: whole ones, as many as fit into `budget` bytes, at least one unless
-    /// `budget` is 0. Returns how many bytes; 0 when there is nothing to write now.
+    /// Appends whole messages to `out`: as many as fit into `budget` bytes, and at least one unless
+    /// `budget` is 0. Returns the number of bytes appended; 0 when there is nothing to write now.
     ///
     /// It may cause an [`Event::Writable`].
     pub fn poll_transmit(&mut self, now: Moment, out: &mut BytesMut, budget: usize) -> usize {
@@ -59,7 +59,7 @@ impl Session {
             }
             self.outbox.write_next(out, self.id, self.inbox.last());
         }
-        // Behind the queue, so that numbers on the wire rise.
+        // After the queue, so that sequence numbers rise on the wire.
         self.write_farewell(out);
     }
 

@@ -38,41 +38,42 @@ codes! {
     MessageType, "message type" {
         /// F→R: opens a session. Payload: protocol version.
         NewSession = 1,
-        /// R→F: the answer. Payload: a [`NewSessionReason`].
+        /// R→F: response to NewSession. Payload: a [`NewSessionReason`].
         NewSessionStatus = 2,
         /// F→R: sign of life. No payload.
         Heartbeat = 3,
-        /// R→F: the answer. Payload: number of the heartbeat.
+        /// R→F: response to a heartbeat. Payload: number of the heartbeat.
         HeartbeatResponse = 4,
         /// F→R: ends the session. No payload.
         TerminateSession = 5,
         /// R→F: the session has ended. No payload.
         SessionTerminated = 6,
-        /// F→R: goes on with a session on a new connection. Payload: last received, oldest available number.
+        /// F→R: continues a session on a new connection. Payload: last received number, oldest
+        /// available number.
         ResumeRequest = 10,
-        /// R→F: the answer. Payload: a [`ResumeStatus`], last received number.
+        /// R→F: response to a resume request. Payload: a [`ResumeStatus`], last received number.
         ResumeStatus = 11,
         /// F→R: a service call. Payload: `CallRequest`.
         CallRequest = 20,
-        /// R→F: its result. Payload: number of the call, `CallResponse`.
+        /// R→F: the response to a call. Payload: number of the call, `CallResponse`.
         CallResponse = 21,
         /// R→F: a callback. Payload: `CallbackRequest`.
         CallbackRequest = 22,
-        /// F→R: it was handled. Payload: number of the callback, `CallbackResponse`.
+        /// F→R: the response to a callback. Payload: number of the callback, `CallbackResponse`.
         CallbackResponse = 23,
     }
 }
 
 impl MessageType {
-    /// True for the types that carry HLA services: they are kept for a resume, control messages
-    /// are not.
+    /// Whether the type carries an HLA service. Such messages are kept for a resume; control
+    /// messages are not.
     pub const fn is_hla(self) -> bool {
         self.code() >= 20
     }
 }
 
 codes! {
-    /// Why a new session was given or refused.
+    /// The outcome of a request for a new session, with the reason for a refusal.
     NewSessionReason, "new session status" {
         /// The session is open.
         Success = 0,
@@ -80,21 +81,21 @@ codes! {
         UnsupportedVersion = 1,
         /// The server has no room for another session.
         OutOfResources = 2,
-        /// Anything else.
+        /// Any other reason.
         OtherError = 99,
     }
 }
 
 codes! {
-    /// Whether a session goes on.
+    /// The outcome of a request to resume a session.
     ResumeStatus, "resume status" {
-        /// It goes on.
+        /// The session continues.
         Ok = 0,
-        /// There is no such session, or no longer.
+        /// The session does not exist, or no longer does.
         UnknownSession = 1,
-        /// One side no longer has every message that the other one lacks.
+        /// One side no longer has all the messages that the other side lacks.
         NotEnoughBufferedMessages = 2,
-        /// Anything else.
+        /// Any other reason.
         OtherError = 99,
     }
 }
@@ -133,7 +134,7 @@ mod tests {
         for code in [0, 7, 9, 12, 19, 24, u32::MAX] {
             assert!(MessageType::from_code(code).is_err());
         }
-        // Pitch clients refuse reason 3 as a bad message.
+        // Pitch clients reject reason 3 as a bad message.
         assert!(NewSessionReason::from_code(3).is_err());
         assert_eq!(ResumeStatus::from_code(2), Ok(ResumeStatus::NotEnoughBufferedMessages));
     }

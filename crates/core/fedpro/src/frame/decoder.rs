@@ -1,17 +1,18 @@
-//! From a stream of chunks to whole messages.
+//! The decoder that cuts a byte stream into whole messages.
 
 use super::{Frame, FrameError, HEADER_BYTES, HeaderView};
 use bytes::{Buf, Bytes, BytesMut};
 
 /// Cuts a byte stream into messages.
 ///
-/// A message that lies whole in one chunk is a slice of it; nothing is copied. Only a message that
-/// spans chunks is collected in a buffer of its own, which grows with what has really come (not with
-/// what was announced) and is given away with the message: an idle decoder holds no memory.
+/// A message that lies whole in one chunk is a slice of that chunk; nothing is copied. Only a
+/// message that spans chunks is collected in a buffer of its own. This buffer grows with the bytes
+/// that have arrived, not with the announced size, and is handed over with the message: an idle
+/// decoder holds no memory.
 ///
-/// A slice keeps its chunk alive. Who stores a body for long copies it out.
+/// A slice keeps its whole chunk alive. Copy a body that you store for long.
 ///
-/// After an error the stream has lost its frame boundaries; throw the decoder away.
+/// After an error the stream has lost its frame boundaries. Drop the decoder.
 #[derive(Debug, Default)]
 pub struct Decoder {
     limit: usize,
@@ -25,18 +26,18 @@ impl Decoder {
         Self { limit, ..Self::default() }
     }
 
-    /// Changes the limit for messages that have not yet begun to be read.
+    /// Changes the limit for messages whose header has not yet been read.
     pub fn set_limit(&mut self, limit: usize) {
         self.limit = limit;
     }
 
-    /// Takes the next bytes of the stream. Call [`Decoder::next_frame`] until it gives `None` before
-    /// pushing again.
+    /// Takes the next bytes of the stream. Call [`Decoder::next_frame`] until it returns `None`
+    /// before pushing again.
     pub fn push(&mut self, chunk: Bytes) {
         if self.chunk.is_empty() {
             self.chunk = chunk;
         } else {
-            // Only when the caller stopped half-way; correct, not fast.
+            // Only needed if the caller stopped half-way. Correct, but not fast.
             let mut joined = BytesMut::with_capacity(self.chunk.len() + chunk.len());
             joined.extend_from_slice(&self.chunk);
             joined.extend_from_slice(&chunk);
@@ -44,7 +45,7 @@ impl Decoder {
         }
     }
 
-    /// The next whole message, `None` when more bytes are needed.
+    /// The next whole message; `None` when more bytes are needed.
     ///
     /// # Errors
     /// See [`HeaderView::parse`].
@@ -89,7 +90,7 @@ impl Decoder {
         Ok(Some(Frame { header, payload }))
     }
 
-    /// Moves bytes to `partial` until it holds `want`; says whether it does.
+    /// Moves bytes to `partial` until it holds `want` of them. Returns whether it does.
     fn collect(&mut self, want: usize) -> bool {
         let take = want.saturating_sub(self.partial.len()).min(self.chunk.len());
         self.partial.extend_from_slice(&self.chunk[..take]);

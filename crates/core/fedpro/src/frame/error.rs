@@ -1,4 +1,4 @@
-//! What may be wrong with a message.
+//! Errors in messages.
 
 use super::MessageType;
 
@@ -13,7 +13,7 @@ pub enum FrameError {
         /// Size of the header.
         min: u32,
     },
-    /// The size field is larger than what is accepted here.
+    /// The size field exceeds the limit that applies here.
     #[error("message size {size} is over the limit of {limit} bytes")]
     TooLong {
         /// The size field.
@@ -24,36 +24,37 @@ pub enum FrameError {
     /// Not enough bytes for a header.
     #[error("a header takes 24 bytes, there are {len}")]
     Truncated {
-        /// How many bytes there are.
+        /// Number of bytes present.
         len: usize,
     },
-    /// A type, reason or status with no meaning.
+    /// A type, reason or status without a meaning.
     #[error("unknown {field} {code}")]
     UnknownCode {
-        /// Which field.
+        /// The name of the field.
         field: &'static str,
         /// Its value.
         code: u32,
     },
-    /// The payload of this type has another size.
+    /// The payload has a size that its message type does not allow.
     #[error("{message_type:?} has a payload of {len} bytes instead of {expected}")]
     PayloadSize {
         /// Type of the message.
         message_type: MessageType,
         /// Its payload in bytes.
         len: usize,
-        /// The right (for HLA messages: the smallest) size.
+        /// The required size; for HLA messages, the smallest.
         expected: usize,
     },
-    /// A message of this type has no business here: wrong direction, or wrong moment.
+    /// A message of this type is not allowed here: it has the wrong direction or comes at the wrong
+    /// moment.
     #[error("{message_type:?} is not expected {place}")]
     Unexpected {
         /// Type of the message.
         message_type: MessageType,
-        /// Where or when it came.
+        /// Where or when it arrived.
         place: &'static str,
     },
-    /// The message names another session than its connection belongs to.
+    /// The message names another session than the one that its connection carries.
     #[error("{message_type:?} is for session {got:#018x}, the connection is of another session")]
     WrongSession {
         /// Type of the message.
@@ -61,13 +62,13 @@ pub enum FrameError {
         /// The session it names.
         got: u64,
     },
-    /// The message needs a sequence number and has none (top bit set).
+    /// The message needs a sequence number and has none (its top bit is set).
     #[error("{message_type:?} has no sequence number")]
     NoSequenceNumber {
         /// Type of the message.
         message_type: MessageType,
     },
-    /// A message that is answered by number refers to none (top bit set).
+    /// A response refers to no message (the top bit of the number is set).
     #[error("{message_type:?} answers no number: {value:#010x}")]
     NoReference {
         /// Type of the message.

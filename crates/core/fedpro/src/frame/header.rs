@@ -1,9 +1,10 @@
-//! The header: checked view and plain value.
+//! The header as a checked view, and as a plain value.
 
 use super::{FrameError, HEADER_BYTES, MessageType};
 use base::Serial31;
 
-/// What stands for "no sequence number" on the wire. Any value with the top bit set is read as none.
+/// The number that means "no sequence number" on the wire. Readers take any value with the top bit
+/// set for none.
 const NONE: u32 = 0x8000_0000;
 
 pub(crate) const fn to_wire(number: Option<Serial31>) -> u32 {
@@ -21,11 +22,11 @@ pub struct HeaderView<'a> {
 }
 
 impl<'a> HeaderView<'a> {
-    /// Checks the first 24 bytes of `bytes`; what follows them is not looked at.
+    /// Checks the first 24 bytes of `bytes` and ignores the bytes that follow.
     ///
     /// # Errors
-    /// [`FrameError::Truncated`] under 24 bytes, [`FrameError::TooShort`] and
-    /// [`FrameError::TooLong`] for the size field (`limit` in bytes, header included),
+    /// [`FrameError::Truncated`] under 24 bytes; [`FrameError::TooShort`] and
+    /// [`FrameError::TooLong`] for the size field (`limit` in bytes, header included);
     /// [`FrameError::UnknownCode`] for the type.
     pub fn parse(bytes: &'a [u8], limit: usize) -> Result<Self, FrameError> {
         let bytes: &[u8; HEADER_BYTES] =
@@ -51,7 +52,7 @@ impl<'a> HeaderView<'a> {
         self.message_type
     }
 
-    /// The plain value.
+    /// The header as a plain value.
     pub fn header(&self) -> Header {
         let b = self.bytes;
         Header {
@@ -69,7 +70,7 @@ fn word(bytes: &[u8; HEADER_BYTES], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-/// The two sequence numbers of a header; `None` is a number whose top bit is set.
+/// The two sequence numbers of a header; `None` for a number whose top bit is set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Numbers {
     /// Number of this message.
@@ -78,7 +79,7 @@ pub struct Numbers {
     pub last_received: Option<Serial31>,
 }
 
-/// A header as a value. The size is not part of it: it follows from the payload.
+/// A header as a plain value. It has no size field, because the size follows from the payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
     /// The type.
@@ -90,7 +91,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// The 24 bytes of this header in front of `payload` bytes.
+    /// The 24 bytes of this header before a payload of `payload` bytes.
     pub(crate) fn to_bytes(self, payload: usize) -> [u8; HEADER_BYTES] {
         let mut b = [0; HEADER_BYTES];
         let size = u32::try_from(HEADER_BYTES + payload).expect("callers keep to BODY_BYTES_LIMIT");

@@ -1,4 +1,4 @@
-//! What a frame says, and how it is written.
+//! The content of a frame, and how frames are written.
 
 use super::header::to_wire;
 use super::{FrameError, HEADER_BYTES, Header, MessageType, NewSessionReason, Numbers, ResumeStatus};
@@ -10,11 +10,11 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 pub struct Frame {
     /// The header.
     pub header: Header,
-    /// The payload, not yet looked at.
+    /// The payload, not yet interpreted.
     pub payload: Bytes,
 }
 
-/// A message that concerns the session itself. Control messages are never sent again after a resume.
+/// A message that concerns the session itself. Control messages are never repeated after a resume.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Control {
     /// Opens a session.
@@ -22,29 +22,29 @@ pub enum Control {
         /// Version of the protocol, see [`super::PROTOCOL_VERSION`].
         version: u32,
     },
-    /// The answer to it.
+    /// The response to [`Control::NewSession`].
     NewSessionStatus(NewSessionReason),
-    /// Sign of life.
+    /// A sign of life.
     Heartbeat,
-    /// The answer to it.
+    /// The response to [`Control::Heartbeat`].
     HeartbeatResponse {
         /// Number of the heartbeat.
         to: Serial31,
     },
     /// Ends the session.
     TerminateSession,
-    /// The answer to it.
+    /// The response to [`Control::TerminateSession`].
     SessionTerminated,
-    /// Goes on with a session on a new connection.
+    /// Continues a session on a new connection.
     ResumeRequest {
         /// Number of the last HLA message that the client received (LRR).
         last_received: Option<Serial31>,
         /// Number of the oldest HLA message that the client can send again (OAF).
         oldest_available: Option<Serial31>,
     },
-    /// The answer to it.
+    /// The response to [`Control::ResumeRequest`].
     ResumeStatus {
-        /// Whether the session goes on.
+        /// Whether the session continues.
         status: ResumeStatus,
         /// Number of the last HLA message that the server received (LRF).
         last_received: Option<Serial31>,
@@ -66,7 +66,7 @@ impl Control {
         }
     }
 
-    /// The payload: how many words there are, and the words.
+    /// The payload: the number of words in use, and the words.
     fn words(self) -> (usize, [u32; 2]) {
         match self {
             Control::NewSession { version } => (1, [version, 0]),
@@ -81,7 +81,7 @@ impl Control {
     }
 }
 
-/// What a frame says.
+/// The content of a frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Message {
     /// It concerns the session.
@@ -100,18 +100,19 @@ pub enum Message {
     /// An encoded `CallbackResponse` to the callback numbered `to`.
     CallbackResponse {
         /// Number of the callback. MAK's client sends an empty payload and puts the number of the
-        /// callback into the header, from where it is taken then; `None` when there is none either.
+        /// callback into the header; it is then taken from there. `None` when the header has none
+        /// either.
         to: Option<Serial31>,
-        /// The encoded response, empty if MAK's client sent none.
+        /// The encoded response; empty if MAK's client sent none.
         body: Bytes,
     },
 }
 
 impl Frame {
-    /// Interprets the payload. Encoded HLA messages stay encoded.
+    /// Interprets the payload. HLA messages stay encoded.
     ///
     /// # Errors
-    /// [`FrameError::PayloadSize`] (control payloads have exactly one size),
+    /// [`FrameError::PayloadSize`] (each control message has exactly one size),
     /// [`FrameError::UnknownCode`] for a reason or status, [`FrameError::NoReference`].
     pub fn message(self) -> Result<Message, FrameError> {
         let Frame { header, mut payload } = self;
@@ -202,7 +203,8 @@ pub fn put_control(out: &mut BytesMut, session: u64, numbers: Numbers, control: 
     }
 }
 
-/// Appends an HLA message: header, for responses the number of what it answers, and the body.
+/// Appends an HLA message: the header, for responses the number of the message that they answer,
+/// and the body.
 ///
 /// `body` must not exceed [`super::BODY_BYTES_LIMIT`].
 pub fn put_hla(

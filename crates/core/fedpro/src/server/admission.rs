@@ -1,9 +1,9 @@
 //! Admission of connections and sessions.
 //!
-//! Limits bound the places that clients hold before they have shown that they are federates: connections that say
-//! nothing, and sessions without a connect call. In both, an address that takes many places pays with its own
-//! ([`Pending`]). The share of its address bounds the sessions of a federate, and some sessions are kept for addresses
-//! that have none.
+//! Limits bound the places of clients that have not yet shown that they are federates: connections
+//! without a first message, and sessions without a connect call. In both cases an address that
+//! takes many places loses its own ([`Pending`]). A limit per address bounds its sessions, and some
+//! sessions are reserved for addresses that have none.
 
 use super::connection::Connection;
 use super::endpoint::Timer;
@@ -14,11 +14,11 @@ use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A connection or session is not evicted for others of its own address before this age: the first message or call of
-/// a client that is 50 ms away comes after 100 ms at the latest.
+/// A connection or session younger than this is not evicted for others of its own address. The
+/// first message or call of a client that is 50 ms away comes within 100 ms.
 pub const PENDING_AGE_MIN: Duration = Duration::from_millis(100);
 
-/// The places of one endpoint.
+/// The places of one endpoint, and their occupants.
 #[derive(Debug)]
 pub(super) struct Admission {
     /// Connections without a session.
@@ -41,7 +41,8 @@ impl Admission {
         }
     }
 
-    /// Whether a client at `address` may open a session: if so, the session that has to go for it, if any.
+    /// Whether a client at `address` may open a session. `Some` names the session that must be
+    /// evicted for it.
     ///
     /// # Errors
     /// The limit that is reached.
@@ -71,13 +72,13 @@ impl Admission {
         Ok(None)
     }
 
-    /// A client at `address` has a session more.
+    /// A client at `address` has opened a session.
     pub(super) fn opened(&mut self, address: Address) {
         self.total += 1;
         *self.sessions.entry(address).or_default() += 1;
     }
 
-    /// A session of `address` is over.
+    /// A session of `address` has ended.
     pub(super) fn ended(&mut self, address: Address) {
         self.total -= 1;
         if let Some(own) = self.sessions.get_mut(&address) {
@@ -88,7 +89,8 @@ impl Admission {
         }
     }
 
-    /// A session goes on from another address. It is never refused for that: the session exists.
+    /// A session continues from another address. No limit refuses it, because the session already
+    /// exists.
     pub(super) fn moved(&mut self, from: Address, to: Address) {
         self.ended(from);
         self.opened(to);
@@ -96,22 +98,24 @@ impl Admission {
 }
 
 impl Endpoint {
-    /// A client at `address` has connected. `session_id` is the id of the session it may open: drawn by the world,
-    /// unguessable (it is the only secret that protects a resume), not 0, never used before.
+    /// Takes note of a new connection from `address`. `session_id` is the id of the session that it
+    /// may open. The world draws it: unguessable (it is the only secret that protects a resume),
+    /// not 0, never used before.
     pub fn handle_open(&mut self, now: Moment, conn: ConnId, address: Address, session_id: u64) {
         self.observe(now);
-        self.handle_closed(now, conn); // the world used the name again without closing it
+        self.handle_closed(now, conn); // the world reused the name without closing it
         self.connections.insert(conn, Connection::new(address, FIRST_MESSAGE_BYTES_MAX, session_id));
         self.timers.set(Timer::Connection(conn), now + self.config.first_message_timeout);
-        // A client speaks at once, so the silent ones must keep nobody out.
+        // A client speaks at once. Silent connections must therefore not keep others out.
         if let Some(evicted) = self.admission.silent.insert(now, conn, address) {
             let limit = self.admission.silent.max();
             self.refuse(now, evicted, Refusal::Connections { limit }, None);
         }
     }
 
-    /// Whether `session` is connected: its federate has called Connect (4.2), and not Disconnect since. A session begins
-    /// unconnected. Without [`Config::connect_timeout`] it makes no difference.
+    /// Tells whether `session` is connected: its federate has called Connect (4.2), and not
+    /// Disconnect since then. A session begins unconnected. Without [`Config::connect_timeout`]
+    /// this has no effect.
     pub fn set_connected(&mut self, now: Moment, session: SessionKey, connected: bool) {
         self.observe(now);
         let Some(s) = self.sessions.get_mut(session) else { return };
@@ -126,7 +130,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether a client may open a session: if so, the session that has to go for it, if any.
+    /// Whether a client may open a session. `Some` names the session that must be evicted for it.
     pub(super) fn check_new_session(
         &self,
         now: Moment,
@@ -144,13 +148,13 @@ impl Endpoint {
         room.map_err(|refusal| (refusal, NewSessionReason::OutOfResources))
     }
 
-    /// Closes a connection that never got a session, after `answer`.
+    /// Sends `answer`, if any, and closes a connection that never got a session.
     pub(super) fn refuse(&mut self, now: Moment, conn: ConnId, reason: Refusal, answer: Option<Bytes>) {
         let Some(address) = self.connections.get(&conn).map(|connection| connection.address) else { return };
         self.stats.connections_refused += 1;
         self.stats.sessions_refused += u64::from(reason.is_overload());
         self.events.push_back(Event::Refused { conn, address, reason });
-        // A silent one hears nothing, and its socket must not be kept for that.
+        // A silent client reads no answer, and its socket must not stay open for one.
         let discard = matches!(reason, Refusal::Silent | Refusal::Connections { .. });
         self.close(now, conn, answer.into_iter().collect(), discard);
     }

@@ -4,60 +4,63 @@ use crate::frame::MESSAGE_BYTES_MAX;
 use base::Serial31;
 use std::time::Duration;
 
-/// Limits and timeouts of an [`Endpoint`](super::Endpoint). [`Config::default`] gives the documented defaults.
+/// Limits and timeouts of an [`Endpoint`](super::Endpoint). [`Config::default`] gives the
+/// documented defaults.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Largest message accepted from a client that has a session, in bytes with the header.
-    /// Default 64 MiB ([`MESSAGE_BYTES_MAX`]): all FOM modules of a call are in one message.
+    /// Largest message accepted from a client that has a session, in bytes with the header. Default
+    /// 64 MiB ([`MESSAGE_BYTES_MAX`]), because one message carries all FOM modules of a call.
     pub message_bytes_max: usize,
-    /// Sessions at one time, interrupted ones included. Default 4,096; over it a new session is
-    /// refused with "out of resources".
+    /// Concurrent sessions, interrupted ones included. Beyond it a new session is refused with "out
+    /// of resources". Default 4,096.
     pub sessions_max: usize,
-    /// Sessions of one [address](base::Address) at one time, interrupted ones included. Default 1,024; over it a new
-    /// session is refused with "out of resources".
+    /// Concurrent sessions of one [address](base::Address), interrupted ones included. Beyond it a
+    /// new session is refused with "out of resources". Default 1,024.
     pub sessions_per_address_max: usize,
-    /// How many of [`sessions_max`](Config::sessions_max) are kept for addresses that have no session. Default 256.
+    /// Sessions, out of [`sessions_max`](Config::sessions_max), that are reserved for addresses
+    /// without a session. Default 256.
     pub sessions_reserved: usize,
-    /// Connections at one time that have no session (yet), at least 1. Default 1,024; over it the oldest one of the
-    /// address with the most of them is closed.
+    /// Concurrent connections without a session, at least 1. Beyond it the oldest one of the
+    /// address with the most of them is closed. Default 1,024.
     pub connections_without_session_max: usize,
-    /// How long a session may go without being [connected](super::Endpoint::set_connected). Default `None`: the owner
-    /// of the endpoint does not tell, and sessions are not expected to connect.
+    /// How long a session may stay [unconnected](super::Endpoint::set_connected). Default `None`:
+    /// the endpoint does not learn which sessions connect, and does not expect them to.
     pub connect_timeout: Option<Duration>,
-    /// Sessions at one time that are not connected, at least 1. Default 1,024; over it the oldest one of the address
-    /// with the most of them is ended.
+    /// Concurrent sessions that are not connected, at least 1. Beyond it the oldest one of the
+    /// address with the most of them is ended. Default 1,024.
     pub unconnected_sessions_max: usize,
     /// How long a connection may take for its first message. Default 10 s.
     pub first_message_timeout: Duration,
-    /// Silence of a client after which its connection counts as broken (the session stays for a
-    /// resume). Default 180 s, the clients' own value; they send heartbeats every 60 s. `None`
-    /// tolerates clients that send none while their connection is open (MAK's Python client).
+    /// After a client has been silent for so long, its connection counts as broken; the session is
+    /// kept for a resume. Default 180 s, the clients' own value; they send heartbeats every 60 s.
+    /// `None` tolerates clients that send no heartbeats while their connection is open (MAK's
+    /// Python client).
     pub heart_timeout: Option<Duration>,
-    /// How long a session without a connection is kept for a resume. Default 600 s, which is as long
-    /// as clients keep trying. See [`Endpoint::set_linger`](super::Endpoint::set_linger).
+    /// How long a session without a connection is kept for a resume. Default 600 s, which is as
+    /// long as clients keep trying. See [`Endpoint::set_linger`](super::Endpoint::set_linger).
     pub resume_window: Duration,
     /// How long the last messages of a closed session may take to be written. Default 5 s.
     pub close_timeout: Duration,
-    /// Written HLA messages kept per session for a resume. Default 2,000, what the clients keep.
-    /// Acknowledged messages are not kept.
+    /// Written HLA messages kept per session for a resume. Acknowledged messages are not kept.
+    /// Default 2,000, as many as the clients keep.
     pub history_messages_max: usize,
     /// Bytes of written HLA messages kept per session for a resume. Default 16 MiB.
     pub history_bytes_max: usize,
-    /// Unsent bytes of a session from which on it is not writable: hold back what can be held back,
-    /// and wait for [`Event::Writable`](super::Event::Writable). Default 1 MiB.
+    /// Unsent bytes from which on a session is not writable: hold callbacks back, and wait for
+    /// [`Event::Writable`](super::Event::Writable). Default 1 MiB.
     pub unsent_bytes_high: usize,
     /// Unsent bytes at which a session is writable again. Default 256 KiB.
     pub unsent_bytes_low: usize,
-    /// Unsent bytes of a session over which it is ended as overloaded. Default 64 MiB.
+    /// Unsent bytes beyond which a session is ended as overloaded. Default 64 MiB.
     pub unsent_bytes_max: usize,
-    /// Calls of one session that wait for their response; over it the session is ended as
+    /// Calls of one session that wait for their response. Beyond it the session is ended as
     /// overloaded. Default 65,536.
     pub calls_max: usize,
-    /// Control messages of one session that wait to be written; over it the session is ended as
-    /// overloaded (a client that floods heartbeats and reads nothing). Default 256.
+    /// Control messages of one session that wait to be written. Beyond it the session is ended as
+    /// overloaded: its client floods heartbeats and reads nothing. Default 256.
     pub control_messages_max: usize,
-    /// The first sequence number of the server in a session. Default 1, which MAK's client insists
-    /// on; other values are for tests of the wrap.
+    /// The first sequence number of the server in a session. Default 1, which MAK's client
+    /// requires. Other values are for tests of the wraparound.
     pub first_sequence: Serial31,
 }
 

@@ -1,4 +1,4 @@
-//! One connection as the endpoint sees it.
+//! The endpoint's state of one connection.
 
 use super::SessionKey;
 use crate::frame::Decoder;
@@ -7,11 +7,11 @@ use bytes::Bytes;
 use std::collections::VecDeque;
 use std::fmt;
 
-/// A connection, named by the world that owns it. A name may be used again after
-/// `handle_closed` or `close_after`.
+/// A connection, named by the world that owns it. A name may be reused after `handle_closed` or
+/// `close_after`.
 ///
-/// A world with slots puts the slot into the low half and its generation into the high one; `c3.1` is the second
-/// connection in slot 3.
+/// A world with slots puts the slot into the low half and its generation into the high half: `c3.1`
+/// is the second connection in slot 3.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ConnId(pub u64);
 
@@ -34,14 +34,14 @@ pub(crate) struct Connection {
     pub(crate) address: Address,
     pub(crate) decoder: Decoder,
     pub(crate) state: State,
-    /// Bytes that its full socket has yet to take.
+    /// Bytes that were given for it and that its full socket has not yet accepted.
     pub(crate) socket_bytes: usize,
-    /// Bytes of the tail, when it is closing.
+    /// Bytes of the tail of a closing connection.
     pub(crate) tail_bytes: usize,
 }
 
 impl Connection {
-    /// A connection that has said nothing.
+    /// A connection on which nothing has been received.
     pub(crate) fn new(address: Address, message_bytes_max: usize, session_id: u64) -> Self {
         let (decoder, state) = (Decoder::new(message_bytes_max), State::Fresh { session_id });
         Self { address, decoder, state, socket_bytes: 0, tail_bytes: 0 }
@@ -50,10 +50,10 @@ impl Connection {
 
 #[derive(Debug)]
 pub(crate) enum State {
-    /// Nothing has come yet; a new session would get this id.
+    /// Nothing has been received. A new session would get this id.
     Fresh { session_id: u64 },
     /// It carries a session.
     Attached(SessionKey),
-    /// It is to be closed when `tail`, whole messages, is written.
+    /// It closes when `tail`, which consists of whole messages, has been written.
     Closing { tail: VecDeque<Bytes>, discard: bool },
 }

@@ -17,26 +17,27 @@ use std::time::Duration;
 
 /// All sessions of one process, and the connections that carry them.
 ///
-/// The world owns the sockets. It hands in what comes (`handle_*`), the kernel hands in responses and
-/// callbacks (commands), and both are told what to do by `poll_*`.
+/// The world owns the sockets and hands in their input (`handle_*`). The kernel hands in responses
+/// and callbacks (commands). The `poll_*` methods tell both of them what to do.
 ///
 /// Contract: after any `&mut` call drain [`Endpoint::poll_event`]; take every connection that
-/// [`Endpoint::poll_ready`] names and drain [`Endpoint::poll_transmit`] for it as its socket takes
-/// bytes; then sleep until [`Endpoint::poll_timeout`]. `now` never decreases. Spurious timeouts are
-/// harmless, as are calls for connections and sessions that are gone.
+/// [`Endpoint::poll_ready`] names and drain [`Endpoint::poll_transmit`] for it as its socket
+/// accepts bytes; then sleep until [`Endpoint::poll_timeout`]. `now` never decreases. Spurious
+/// timeouts are harmless, and so are calls for connections and sessions that no longer exist.
 ///
-/// A session outlives its connection: on loss it is kept for a resume, responses and callbacks wait
-/// (within [`Config::unsent_bytes_max`]), and are repeated from the last one the client received.
+/// A session outlives its connection. After a loss it is kept for a resume; responses and callbacks
+/// wait (within [`Config::unsent_bytes_max`]). A resume repeats them from the first one that the
+/// client has not received.
 ///
-/// Whoever breaks the protocol loses his session and his connection, and nobody else notices. A call
-/// in a sound frame whose content cannot be read, or that names no service, is answered with
-/// RTIinternalError by the endpoint itself, and the session goes on: frame boundaries are not in
-/// doubt, and clients treat unreadable content from a server the same way.
+/// A client that breaks the protocol loses its session and its connection; other clients are not
+/// affected. The endpoint itself answers a call whose frame is sound but whose content cannot be
+/// decoded, or that names no service, with RTIinternalError. The session then continues: its frame
+/// boundaries are not in doubt, and clients treat undecodable content from a server the same way.
 #[derive(Debug)]
 pub struct Endpoint {
     pub(super) config: Config,
     pub(super) connections: HandleMap<ConnId, Connection>,
-    /// Those that are being closed.
+    /// Connections that are being closed.
     pub(super) closing: BTreeSet<ConnId>,
     pub(super) admission: Admission,
     pub(super) sessions: Slots<Session>,
@@ -50,35 +51,36 @@ pub struct Endpoint {
     now: Moment,
 }
 
-/// Nothing else is ever scheduled.
+/// The timers of an endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Timer {
-    /// First message, or last bytes.
+    /// The first message is due, or the last bytes are.
     Connection(ConnId),
-    /// Silence, or resume window.
+    /// The client has been silent too long, has not resumed, or has not connected in time.
     Session(SessionKey),
 }
 
-/// Counters since the endpoint was made; only ever rising.
+/// Counters since the endpoint was created. They never decrease.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stats {
     /// Sessions opened.
     pub sessions_opened: u64,
     /// Resumes that succeeded.
     pub sessions_resumed: u64,
-    /// Connections closed without ever having had a session.
+    /// Connections closed without ever having carried a session.
     pub connections_refused: u64,
-    /// Of these, the ones that were told that the server is out of resources.
+    /// Those of them that were told that the server is out of resources.
     pub sessions_refused: u64,
-    /// Sessions ended because they did not connect, in time or before their place was needed.
+    /// Sessions ended because they had not connected, either in time or before their place was
+    /// needed.
     pub sessions_evicted: u64,
-    /// HLA messages of clients that came again after a resume and were dropped.
+    /// HLA messages that clients repeated after a resume and the endpoint dropped.
     pub repeated_messages: u64,
-    /// Calls answered with RTIinternalError because their content could not be read.
+    /// Calls answered with RTIinternalError because their content could not be decoded.
     pub unreadable_calls: u64,
-    /// Times that a client was paused because input takes too much memory.
+    /// Number of times that a client was paused because input takes too much memory.
     pub paused_for_input: u64,
-    /// Times that a client was paused because what waits for clients takes too much memory.
+    /// Number of times that a client was paused because output takes too much memory.
     pub paused_for_output: u64,
 }
 
@@ -114,28 +116,28 @@ impl Endpoint {
         self.stats
     }
 
-    /// How many sessions there are, interrupted ones included.
+    /// The number of sessions, interrupted ones included.
     pub fn sessions(&self) -> usize {
         self.sessions.len()
     }
 
-    /// How many connections there are, those being closed included.
+    /// The number of connections, those being closed included.
     pub fn connections(&self) -> usize {
         self.connections.len()
     }
 
-    /// Bytes that wait to be sent in `session`; 0 for one that is over.
+    /// Unsent bytes of `session`; 0 for one that has ended.
     pub fn unsent_bytes(&self, session: SessionKey) -> usize {
         self.sessions.get(session).map_or(0, |s| s.outbox.unsent_bytes())
     }
 
-    /// Whether `session` takes more callbacks: false from [`Config::unsent_bytes_high`] on until
-    /// [`Event::Writable`]. Callbacks given nevertheless are not refused.
+    /// Whether `session` should get more callbacks: false from [`Config::unsent_bytes_high`] on,
+    /// until [`Event::Writable`]. Callbacks passed anyway are not refused.
     pub fn is_writable(&self, session: SessionKey) -> bool {
         self.sessions.get(session).is_some_and(|s| !s.held)
     }
 
-    /// The address of its connection, or of its last one.
+    /// The address of the session's connection, or of its last one.
     pub fn address(&self, session: SessionKey) -> Option<Address> {
         self.sessions.get(session).map(|s| s.address)
     }
@@ -147,7 +149,7 @@ impl Endpoint {
 
     // Inputs.
 
-    /// The connection is gone, whoever closed it.
+    /// Reports that the connection is closed, no matter by which side.
     pub fn handle_closed(&mut self, now: Moment, conn: ConnId) {
         self.observe(now);
         if let Some(key) = self.forget_connection(conn) {
@@ -155,7 +157,7 @@ impl Endpoint {
         }
     }
 
-    /// Time has passed.
+    /// Reports that time has passed.
     pub fn handle_timeout(&mut self, now: Moment) {
         self.observe(now);
         while let Some(timer) = self.timers.pop_due(now) {
@@ -166,19 +168,19 @@ impl Endpoint {
         }
     }
 
-    /// The next thing that happened.
+    /// The next event.
     #[must_use]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// Whether [`Endpoint::poll_event`] has something.
+    /// Whether [`Endpoint::poll_event`] would return an event.
     #[must_use]
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
     }
 
-    /// When to call [`Endpoint::handle_timeout`] at the latest.
+    /// The latest moment for the next call of [`Endpoint::handle_timeout`].
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Moment> {
         self.timers.next()
@@ -198,9 +200,9 @@ impl Endpoint {
     }
 
     /// Answers a call with an encoded, non-empty `CallResponse` (see
-    /// [`empty_response`](crate::response::empty_response) for those without a result). False, and
-    /// nothing is sent, when the session is over or the call is not one that waits for an answer: a
-    /// second answer would make clients stop reading.
+    /// [`empty_response`](crate::response::empty_response) for responses without a result). Returns
+    /// false, and sends nothing, when the session has ended or the call is not outstanding: a
+    /// second response would make clients stop reading.
     ///
     /// A body over [`BODY_BYTES_LIMIT`] is replaced by RTIinternalError.
     pub fn respond_encoded(&mut self, now: Moment, session: SessionKey, call: Serial31, body: Bytes) -> bool {
@@ -217,8 +219,9 @@ impl Endpoint {
         self.pushed(now, session, pushed)
     }
 
-    /// Sends a callback: an encoded `CallbackRequest`, which many sessions may share. False, and
-    /// nothing is sent, when the session is over or the body exceeds [`BODY_BYTES_LIMIT`].
+    /// Sends a callback: an encoded `CallbackRequest`, which many sessions may share. Returns
+    /// false, and sends nothing, when the session has ended or the body exceeds
+    /// [`BODY_BYTES_LIMIT`].
     pub fn callback(&mut self, now: Moment, session: SessionKey, body: Bytes) -> bool {
         self.observe(now);
         if body.len() > BODY_BYTES_LIMIT {
@@ -230,8 +233,8 @@ impl Endpoint {
         self.pushed(now, session, pushed)
     }
 
-    /// Ends a session. What waits to be sent is still written, for at most
-    /// [`Config::close_timeout`], except after overload and bad messages. False when it is over already.
+    /// Ends a session. Queued messages are still written, for at most [`Config::close_timeout`],
+    /// except after overload and bad messages. Returns false when the session has already ended.
     pub fn end(&mut self, now: Moment, session: SessionKey, reason: EndReason) -> bool {
         self.observe(now);
         let discard = !matches!(reason, EndReason::Closed(_) | EndReason::Terminated);
@@ -243,10 +246,11 @@ impl Endpoint {
         true
     }
 
-    /// How long `session` is kept after its connection was lost; [`Config::resume_window`] until set.
-    /// Meant for sessions that have nothing to lose: a federate that never joined or has resigned may
-    /// have gone without a word, as MAK's client does. It counts from the loss, also for a session
-    /// that is interrupted now; zero ends the session with its connection.
+    /// Sets how long `session` is kept after the loss of its connection; [`Config::resume_window`]
+    /// until set. Meant for sessions that have nothing to lose: a federate that never joined or has
+    /// resigned may have gone without terminating its session, as MAK's client does. The time
+    /// counts from the loss, also for a session that is interrupted now. Zero ends the session with
+    /// its connection.
     pub fn set_linger(&mut self, now: Moment, session: SessionKey, linger: Duration) {
         self.observe(now);
         if let Some(s) = self.sessions.get_mut(session) {
@@ -255,7 +259,7 @@ impl Endpoint {
         }
     }
 
-    /// Changes the tolerated silence of `session`, see [`Config::heart_timeout`].
+    /// Changes how long `session` may be silent, see [`Config::heart_timeout`].
     pub fn set_heart_timeout(&mut self, now: Moment, session: SessionKey, timeout: Option<Duration>) {
         self.observe(now);
         if let Some(s) = self.sessions.get_mut(session) {
@@ -264,14 +268,14 @@ impl Endpoint {
         }
     }
 
-    // Inner life.
+    // Internals.
 
     pub(super) fn observe(&mut self, now: Moment) {
         debug_assert!(now >= self.now, "time went back from {} to {now}", self.now);
         self.now = now;
     }
 
-    /// Sets the timer of a session to what is due next for it.
+    /// Sets the timer of a session to its next deadline.
     pub(super) fn schedule(&mut self, key: SessionKey) {
         match self.sessions.get(key).and_then(Session::deadline) {
             Some(at) => self.timers.set(Timer::Session(key), at),
@@ -281,7 +285,8 @@ impl Endpoint {
         }
     }
 
-    /// After a message was queued: tells the world, or ends the session if that was too much.
+    /// After a message was queued: announces the connection to the world, or ends the session if
+    /// the message exceeded a limit.
     fn pushed(&mut self, now: Moment, key: SessionKey, pushed: Result<(), Overload>) -> bool {
         match pushed {
             Ok(()) => {
@@ -315,7 +320,7 @@ impl Endpoint {
 
     fn session_timeout(&mut self, now: Moment, key: SessionKey) {
         let Some(s) = self.sessions.get(key) else { return };
-        // Messages do not move the timer; it looks when it fires.
+        // Messages do not move the timer. The deadline is checked when the timer fires.
         if s.deadline().is_none_or(|at| at > now) {
             self.schedule(key);
             return;
@@ -362,7 +367,7 @@ impl Endpoint {
         Some(session)
     }
 
-    /// The connection is to be closed when `tail` is written. Its session, if any, is the caller's care.
+    /// The connection closes when `tail` is written. The caller takes care of its session, if any.
     pub(super) fn close(&mut self, now: Moment, conn: ConnId, tail: VecDeque<Bytes>, discard: bool) {
         let Some(connection) = self.connections.get_mut(&conn) else { return };
         self.admission.silent.remove(conn);
@@ -379,7 +384,7 @@ impl Endpoint {
         self.ready.push_back(conn);
     }
 
-    /// The connection is closed; which session it carried.
+    /// The connection is closed. Returns the session that it carried.
     pub(super) fn forget_connection(&mut self, conn: ConnId) -> Option<SessionKey> {
         let connection = self.connections.remove(&conn)?;
         self.closing.remove(&conn);
@@ -392,7 +397,7 @@ impl Endpoint {
         }
     }
 
-    /// The connection has its session and is no longer fresh.
+    /// The connection carries a session from now on.
     pub(super) fn attach(&mut self, conn: ConnId, key: SessionKey) {
         self.admission.silent.remove(conn);
         if let Some(connection) = self.connections.get_mut(&conn) {

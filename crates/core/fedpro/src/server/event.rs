@@ -1,4 +1,4 @@
-//! What an endpoint tells its owner.
+//! The events of an endpoint.
 
 use super::{ConnId, SessionKey};
 use crate::frame::{FrameError, ResumeStatus};
@@ -7,7 +7,7 @@ use hla::api::{CallRequest, ExceptionData};
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// What happened. Events of one session are in order.
+/// An event of an endpoint. Events of one session are in order.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Event {
     /// A client opened a session.
@@ -17,59 +17,62 @@ pub enum Event {
         /// Its connection.
         conn: ConnId,
     },
-    /// A federate calls a service. Exactly one response is due, by [`respond`](super::Endpoint::respond).
+    /// A federate calls a service. The owner owes exactly one response, by
+    /// [`respond`](super::Endpoint::respond).
     Call {
         /// The session.
         session: SessionKey,
         /// Number of the call.
         call: Serial31,
-        /// The call; it always holds a service.
+        /// The call. It always holds a service.
         request: CallRequest,
     },
-    /// A federate has handled a callback. Only a hint: not every client answers every callback.
+    /// A federate has handled a callback. This is only a hint: not every client answers every
+    /// callback.
     CallbackResponse {
         /// The session.
         session: SessionKey,
-        /// Number of the callback; meaningless with clients that number in their own way.
+        /// Number of the callback. It is meaningless with clients that use a numbering of their
+        /// own.
         callback: Serial31,
-        /// `Err` is what the federate's callback raised. A response that could not be read counts
-        /// as CouldNotDecode, an empty one as success.
+        /// `Err` holds the exception that the callback raised. A response that cannot be decoded
+        /// counts as CouldNotDecode, an empty one as success.
         result: Result<(), ExceptionData>,
     },
-    /// The connection is lost; the session is kept for a resume. Calls go on, responses and callbacks
-    /// are kept for later.
+    /// The connection is lost, and the session is kept for a resume. Outstanding calls proceed;
+    /// responses and callbacks wait.
     Interrupted {
         /// The session.
         session: SessionKey,
     },
-    /// The client is back on a new connection. (It may follow [`Event::Interrupted`], or not when the
-    /// client noticed the loss first.)
+    /// The client has resumed the session on a new connection. [`Event::Interrupted`] does not
+    /// precede it if the client noticed the loss first.
     Resumed {
         /// The session.
         session: SessionKey,
         /// Its new connection.
         conn: ConnId,
     },
-    /// A session that was over its high watermark is under its low one.
+    /// A session that had exceeded its high watermark is below its low one.
     Writable {
         /// The session.
         session: SessionKey,
     },
-    /// The session is over, in whatever way, once per session and as its last event. The key finds
-    /// nothing any more.
+    /// The session has ended. Each session has exactly one such event, as its last one. From now on
+    /// its key finds nothing.
     SessionEnded {
         /// The session.
         session: SessionKey,
-        /// Why.
+        /// The cause.
         reason: EndReason,
     },
-    /// A connection that never had a session is being closed.
+    /// A connection that never carried a session is being closed.
     Refused {
         /// The connection.
         conn: ConnId,
         /// Its address.
         address: Address,
-        /// Why.
+        /// The cause.
         reason: Refusal,
     },
 }
@@ -83,22 +86,23 @@ pub enum EndReason {
     /// The client broke the protocol.
     #[error("bad message: {0}")]
     BadMessage(#[from] FrameError),
-    /// The connection was lost and the client did not come back in time.
+    /// The connection was lost, and the client did not resume in time.
     #[error("connection lost and not resumed in time")]
     ResumeWindowExpired,
-    /// The client came back, but messages that one side lacks are gone.
+    /// The client tried to resume, but messages that one side lacks are gone.
     #[error("resume refused: {0}")]
     NotResumable(ResumeStatus),
-    /// Too much is waiting for this client.
+    /// Too much waits for this client.
     #[error("overload: {0}")]
     Overload(Overload),
-    /// It was never [connected](super::Endpoint::set_connected), for [`Config::connect_timeout`](super::Config::connect_timeout).
+    /// It was not [connected](super::Endpoint::set_connected) within
+    /// [`Config::connect_timeout`](super::Config::connect_timeout).
     #[error("no connect call within {timeout:?}")]
     NotConnected {
         /// The limit.
         timeout: Duration,
     },
-    /// It was not connected, and its place was needed: see
+    /// It was not connected, and its place was needed. See
     /// [`Config::unconnected_sessions_max`](super::Config::unconnected_sessions_max).
     #[error("no connect call yet, and its place was needed")]
     Evicted,
@@ -107,7 +111,7 @@ pub enum EndReason {
     Closed(Cow<'static, str>),
 }
 
-/// Which limit was reached, and its value.
+/// The limit that was exceeded, and its value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Overload {
     /// [`Config::unsent_bytes_max`](super::Config::unsent_bytes_max).
@@ -122,20 +126,20 @@ pub enum Overload {
         /// The limit.
         limit: usize,
     },
-    /// The memory for input is used up, and the client's address has the most of it.
+    /// The memory for input is exhausted, and the client's address uses most of it.
     #[error("memory: messages and calls of clients take over {limit} bytes, {bytes} of them this client's")]
     Input {
-        /// What the client had.
+        /// Bytes of this client.
         bytes: usize,
-        /// What all may have.
+        /// Bytes that all clients together may use.
         limit: usize,
     },
-    /// The memory for what waits for clients is used up, and most of it waits for this one.
+    /// The memory for output is exhausted, and this client uses most of it.
     #[error("memory: over {limit} bytes wait for clients, {bytes} of them for this one")]
     Output {
-        /// What waited for the client.
+        /// Bytes that waited for this client.
         bytes: usize,
-        /// What may wait for all.
+        /// Bytes that may wait for all clients together.
         limit: usize,
     },
     /// [`Config::control_messages_max`](super::Config::control_messages_max).
@@ -152,7 +156,7 @@ pub enum Refusal {
     /// The first message is malformed, or is not one that opens or resumes a session.
     #[error("bad message: {0}")]
     BadMessage(#[from] FrameError),
-    /// No first message in time.
+    /// The first message did not come in time.
     #[error("no message in time")]
     Silent,
     /// The client speaks another version of the protocol.
@@ -185,13 +189,13 @@ pub enum Refusal {
     /// The session to resume is unknown or over.
     #[error("no session {0:#018x} to resume")]
     UnknownSession(u64),
-    /// The id drawn for the new session is 0 or taken.
+    /// The id drawn for the new session is 0 or already in use.
     #[error("session id {0:#018x} cannot be used")]
     SessionId(u64),
 }
 
 impl Refusal {
-    /// Whether the server has no room, for this client or at all.
+    /// Whether a limit caused the refusal, for this client's address or for the whole server.
     pub const fn is_overload(&self) -> bool {
         matches!(
             self,

@@ -1,8 +1,8 @@
-//! The bytes that clients make an endpoint keep: their sums, and the clients that pay when there
-//! are too many.
+//! The memory that an endpoint uses for its clients: its sums, and the choice of the clients that
+//! pay when it is exhausted.
 //!
-//! The endpoint only counts. Its owner has the [budget](base::MemoryBudget), and decides when
-//! clients are paused and when one of them has to go.
+//! The endpoint only counts. Its owner has the [budget](base::MemoryBudget), and decides when to
+//! pause clients and when to end a session.
 
 use super::connection::{Connection, State};
 use super::session::Session;
@@ -10,26 +10,26 @@ use super::{ConnId, Endpoint, SessionKey};
 use base::Address;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Bytes kept for clients.
+/// Bytes kept for clients, by purpose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Usage {
-    /// Of incomplete messages, and of calls that wait for their response.
+    /// Incomplete messages, and calls that wait for their response.
     pub input: usize,
-    /// Of messages that wait to be written, and of written ones that a full socket has not taken.
+    /// Messages not yet written, and written ones that a full socket has not accepted.
     pub unsent: usize,
-    /// Of written messages that are kept for a resume.
+    /// Written messages that are kept for a resume.
     pub history: usize,
 }
 
 impl Usage {
-    /// Something that took `before` takes `after` now.
+    /// Replaces a part of the sum, `before`, by its new value, `after`.
     pub(super) const fn replace(&mut self, before: Self, after: Self) {
         self.input = self.input + after.input - before.input;
         self.unsent = self.unsent + after.unsent - before.unsent;
         self.history = self.history + after.history - before.history;
     }
 
-    /// Something that took `gone` is no more.
+    /// Subtracts the part `gone`.
     pub(super) const fn remove(&mut self, gone: Self) {
         self.replace(gone, Self { input: 0, unsent: 0, history: 0 });
     }
@@ -38,9 +38,9 @@ impl Usage {
 /// Which clients are not read for now.
 #[derive(Debug, Default)]
 pub(super) struct Pause {
-    /// Those whose input takes more than this.
+    /// Pause clients whose input takes more than this, in bytes.
     input: Option<usize>,
-    /// Those that have more than enough to take.
+    /// Pause clients whose session is not writable.
     output: bool,
     /// Connections that may be read again.
     released: VecDeque<ConnId>,
@@ -54,19 +54,19 @@ impl Pause {
 }
 
 impl Endpoint {
-    /// Bytes kept for all clients. Cost: none.
+    /// Bytes kept for all clients. Cost: O(1).
     pub const fn usage(&self) -> Usage {
         self.usage
     }
 
-    /// Input of clients takes too much: from now on those whose input takes more than `over` bytes
-    /// are [paused](Endpoint::is_paused). `None`: they go on.
+    /// Pauses clients because input takes too much memory: from now on those whose input takes more
+    /// than `over` bytes are [paused](Endpoint::is_paused). `None` lifts the pause.
     pub fn pause_input(&mut self, over: Option<usize>) {
         self.change_pause(|pause| pause.input = over);
     }
 
-    /// What waits for clients takes too much: from now on those that are not
-    /// [writable](Endpoint::is_writable) are [paused](Endpoint::is_paused), or go on.
+    /// Pauses clients because output takes too much memory: while `on`, those that are not
+    /// [writable](Endpoint::is_writable) are [paused](Endpoint::is_paused).
     pub fn pause_output(&mut self, on: bool) {
         self.change_pause(|pause| pause.output = on);
     }
@@ -78,8 +78,8 @@ impl Endpoint {
         }
     }
 
-    /// Whether nothing should be read from `conn` for now. It is named by
-    /// [`Endpoint::poll_released`] when that is over.
+    /// Whether the world should not read from `conn` for now. [`Endpoint::poll_released`] names the
+    /// connection when the pause is over.
     pub fn is_paused(&self, conn: ConnId) -> bool {
         if !self.pause.is_active() {
             return false;
@@ -102,7 +102,7 @@ impl Endpoint {
         over || self.pause.output && session.held
     }
 
-    /// Notes that a session is paused, or no longer.
+    /// Notes whether a session is paused from now on.
     pub(super) fn review_pause(&mut self, key: SessionKey) {
         let paused = self.should_pause(key);
         let by_input = self.pause.input.is_some();
@@ -124,15 +124,16 @@ impl Endpoint {
         session.usage().input + connection.map_or(0, |connection| connection.usage().input)
     }
 
-    /// Bytes that wait for one session, those that its socket has not taken included.
+    /// Bytes that wait for one session, including those that its socket has not accepted.
     pub fn waiting_bytes(&self, key: SessionKey) -> usize {
         let Some(session) = self.sessions.get(key) else { return 0 };
         let connection = session.conn.and_then(|conn| self.connections.get(&conn));
         session.usage().unsent + connection.map_or(0, |connection| connection.usage().unsent)
     }
 
-    /// The session that pays when input takes too much, and its bytes: of the address with the most
-    /// bytes the session with the most of them. `None` when there is no input. Cost: O(sessions).
+    /// The session that pays when input takes too much memory, and its bytes: of the address with
+    /// the most bytes, the session with the most of them. `None` when there is no input. Cost:
+    /// O(sessions).
     pub fn heaviest_input(&self) -> Option<(SessionKey, usize)> {
         let inputs =
             || self.sessions.iter().map(|(key, session)| (key, session.address, self.input_of(session)));
@@ -143,17 +144,17 @@ impl Endpoint {
         of_address.map(|(key, _, bytes)| (key, bytes)).max_by_key(|&(_, bytes)| bytes)
     }
 
-    /// The session for which most bytes wait, and how many; `queued` are those that wait for it
-    /// elsewhere. Cost: O(sessions).
+    /// The session for which the most bytes wait, and their number. `queued` gives the bytes that
+    /// wait for a session elsewhere. Cost: O(sessions).
     pub fn heaviest_output(&self, queued: impl Fn(SessionKey) -> usize) -> Option<(SessionKey, usize)> {
         let all = self.sessions.iter().map(|(key, _)| (key, self.waiting_bytes(key) + queued(key)));
         all.filter(|&(_, bytes)| bytes > 0).max_by_key(|&(_, bytes)| bytes)
     }
 
-    /// Forgets written messages until those of all sessions take at most `bytes`; says how many.
-    /// The sessions with the most bytes lose their oldest messages, as at their own limit. A
-    /// session without a connection, which needs them to go on, loses some only if those of the
-    /// others do not suffice. Cost: O(sessions).
+    /// Drops written messages until those of all sessions take at most `bytes`. Returns how many
+    /// were dropped. The sessions with the most bytes lose their oldest messages, as they do at
+    /// their own limit. Sessions without a connection need these messages for a resume, and lose
+    /// some only if those of the others do not suffice. Cost: O(sessions).
     pub fn trim_history(&mut self, bytes: usize) -> u64 {
         let of = |connected: bool| {
             let sessions =
@@ -179,7 +180,8 @@ impl Endpoint {
         dropped
     }
 
-    /// Gives up what waits for connections whose sessions have ended; says how many had something.
+    /// Discards unwritten bytes of connections whose sessions have ended. Returns the number of
+    /// connections that had some.
     pub fn discard_tails(&mut self) -> u64 {
         let has_tail = |conn: &ConnId| self.connections.get(conn).is_some_and(|c| c.tail_bytes > 0);
         let closing: Vec<ConnId> = self.closing.iter().copied().filter(has_tail).collect();
@@ -187,7 +189,7 @@ impl Endpoint {
         closing.len() as u64
     }
 
-    /// Closes a connection without the rest of what was to be written to it.
+    /// Closes a connection and discards its unwritten bytes.
     pub(super) fn discard_tail(&mut self, conn: ConnId) {
         let Some(connection) = self.connections.get_mut(&conn) else { return };
         if let State::Closing { tail, discard } = &mut connection.state {
@@ -199,8 +201,8 @@ impl Endpoint {
         }
     }
 
-    /// The socket of `conn` is full and has yet to take `bytes` that were
-    /// [given](Endpoint::poll_transmit) for it; 0 when it has taken them.
+    /// Reports that the socket of `conn` is full and has not yet accepted `bytes` that were
+    /// [given](Endpoint::poll_transmit) for it; 0 when it has accepted them.
     pub fn set_socket_bytes(&mut self, conn: ConnId, bytes: usize) {
         let Some(connection) = self.connections.get_mut(&conn) else { return };
         let before = connection.usage();
@@ -210,15 +212,15 @@ impl Endpoint {
 }
 
 impl Connection {
-    /// What the connection takes by itself.
+    /// The memory of the connection alone, without its session.
     pub(super) fn usage(&self) -> Usage {
         let unsent = self.socket_bytes + self.tail_bytes;
         Usage { input: self.decoder.buffered(), unsent, history: 0 }
     }
 }
 
-/// The highest limit for each of `amounts`, ascending, with which they are no more than `sum`
-/// together.
+/// The highest limit that, applied to each of `amounts` (ascending), brings their sum to at most
+/// `sum`.
 fn level(amounts: &[usize], sum: usize) -> usize {
     let mut rest = sum;
     for (place, &amount) in amounts.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The server's end: all sessions of one process.
+//! The server's end of the protocol: all sessions of one process.
 
 mod admission;
 mod config;

@@ -1,4 +1,4 @@
-//! The incoming half: what clients send.
+//! The incoming half: messages from clients.
 
 use super::connection::State;
 use super::session::Session;
@@ -13,11 +13,11 @@ use hla::api::{CallRequest, CallbackResponse, ExceptionData, Message as _, callb
 use hla::{Exception, RtiError};
 use std::collections::VecDeque;
 
-/// An encoded `CallbackResponse` that says: succeeded.
+/// An encoded `CallbackResponse` that reports success.
 const CALLBACK_SUCCEEDED: &[u8] = &[0x0a, 0x00];
 
 impl Endpoint {
-    /// Bytes have come on `conn`, cut anywhere. Bodies of calls are slices of `bytes`.
+    /// Takes bytes received on `conn`, cut anywhere. Bodies of calls are slices of `bytes`.
     pub fn handle_bytes(&mut self, now: Moment, conn: ConnId, bytes: Bytes) {
         self.observe(now);
         let Some(connection) = self.connections.get_mut(&conn) else { return };
@@ -45,7 +45,7 @@ impl Endpoint {
             if let Err(error) = handled {
                 return self.fail(now, conn, session, error);
             }
-            // The session may be over, and the connection being closed.
+            // The last message may have ended the session, with the connection being closed.
             if session.is_none_or(|key| self.sessions.get(key).is_none_or(|s| s.conn != Some(conn))) {
                 return;
             }
@@ -59,7 +59,7 @@ impl Endpoint {
         }
     }
 
-    /// A bad message: whose session it was, ends.
+    /// A bad message: ends the session that the connection carries, if any.
     fn fail(&mut self, now: Moment, conn: ConnId, session: Option<SessionKey>, error: FrameError) {
         match session {
             Some(key) => {
@@ -69,7 +69,8 @@ impl Endpoint {
         }
     }
 
-    /// The first message of a connection; the session it now carries.
+    /// Handles the first message of a connection. Returns the session that the connection now
+    /// carries.
     fn handle_first(
         &mut self,
         now: Moment,
@@ -137,14 +138,14 @@ impl Endpoint {
             self.refuse(now, conn, Refusal::UnknownSession(id), Some(answer));
             return None;
         };
-        // The client knows better than we do whether its old connection is alive.
+        // The client knows better than the server whether its old connection is alive.
         let old = session.conn.take();
         let status = resume_status(session, last_received, oldest_available);
         if let Some(old) = old {
             self.close(now, old, VecDeque::new(), true);
         }
         if status != ResumeStatus::Ok {
-            // For the client the session is over now, so it is for us.
+            // The client considers the session ended now, so the endpoint does too.
             self.remove_session(key, EndReason::NotResumable(status));
             self.close(now, conn, VecDeque::from([refusal(status)]), false);
             return None;
@@ -153,7 +154,7 @@ impl Endpoint {
         Some(key)
     }
 
-    /// The session goes on with `conn`.
+    /// The session continues on `conn`.
     fn take_over(&mut self, now: Moment, conn: ConnId, key: SessionKey, last_received: Option<Serial31>) {
         let address = self.connections.get(&conn).map(|connection| connection.address);
         let Some(session) = self.sessions.get_mut(key) else { return };
@@ -179,7 +180,7 @@ impl Endpoint {
         self.announce(key);
     }
 
-    /// A message of a running session.
+    /// Handles a message of a running session.
     fn handle_frame(&mut self, now: Moment, key: SessionKey, frame: Frame) -> Result<(), FrameError> {
         let Some(session) = self.sessions.get_mut(key) else { return Ok(()) };
         let header = frame.header;
@@ -223,7 +224,8 @@ impl Endpoint {
         }
     }
 
-    /// The client wants the end; it reads no more once it has the answer, so nothing goes before it.
+    /// The client terminates the session. It stops reading once it has the confirmation, so nothing
+    /// is written before that.
     fn terminate(&mut self, now: Moment, key: SessionKey) {
         let Some(mut session) = self.remove_session(key, EndReason::Terminated) else { return };
         let Some(conn) = session.conn else { return };
@@ -283,8 +285,8 @@ impl Endpoint {
     }
 }
 
-/// Whether the session can go on: the server needs every message after the client's last one, and
-/// clients look for the message numbered LRF itself in their history.
+/// Whether the session can continue. The server needs every message after the client's last one.
+/// Clients look for the message numbered LRF itself in their history.
 fn resume_status(
     session: &Session,
     last_received: Option<Serial31>,

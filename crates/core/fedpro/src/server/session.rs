@@ -9,41 +9,41 @@ use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Queues longer than this give memory back when they have emptied.
+/// A queue that has grown beyond this capacity releases its memory when it is empty.
 const KEPT_CAPACITY: usize = 256;
 
-/// Bytes that a call takes beside its body while it waits for its response: where it is queued and
-/// decoded.
+/// Bytes that a call takes in addition to its body while it waits for its response: its entry in a
+/// queue and its decoded form.
 const CALL_OVERHEAD: usize = 256;
 
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// The secret on the wire.
+    /// The id on the wire, which is a secret.
     pub(crate) id: u64,
     pub(crate) conn: Option<ConnId>,
-    /// The address of its connection, or of its last one.
+    /// The address of the session's connection, or of its last one.
     pub(crate) address: Address,
     pub(crate) inbox: Inbox,
     pub(crate) outbox: Outbox,
-    /// Control messages to write, ahead of everything else.
+    /// Control messages to write, ahead of all others.
     control: VecDeque<Control>,
-    /// Calls not yet answered with their bytes, in the order they came. Numbers may repeat with
-    /// clients that count in their own way.
+    /// Outstanding calls with their bytes, in the order of arrival. Numbers may repeat with clients
+    /// that use a numbering of their own.
     calls: VecDeque<(Serial31, u32)>,
-    /// Bytes that they take.
+    /// Bytes that these calls take.
     calls_bytes: usize,
     pub(crate) last_heard: Moment,
-    /// When the connection was lost; only with `conn == None`.
+    /// When the connection was lost. Meaningful only while `conn` is `None`.
     pub(crate) interrupted: Moment,
     pub(crate) linger: Duration,
     pub(crate) heart_timeout: Option<Duration>,
-    /// When it has to be connected; `None` when it is, or need not be.
+    /// When it must be connected at the latest; `None` when it is, or need not be.
     pub(crate) connect_by: Option<Moment>,
-    /// The world knows that there is something to write and has not yet written all.
+    /// The world knows that there is something to write, and has not yet written all of it.
     pub(crate) announced: bool,
-    /// Over the high watermark, and not yet under the low one.
+    /// The high watermark was exceeded, and the low one has not been reached since.
     pub(crate) held: bool,
-    /// Nothing is read from its client for now.
+    /// Its client is not read for now.
     pub(crate) paused: bool,
 }
 
@@ -70,8 +70,8 @@ impl Session {
         }
     }
 
-    /// When something is due if nothing happens: the end of the client's silence, of the wait for its
-    /// return, or of the wait for it to connect.
+    /// The next deadline: for a sign of life of the client, for its resume, or for its connect
+    /// call.
     pub(crate) fn deadline(&self) -> Option<Moment> {
         let silence = match self.conn {
             Some(_) => self.heart_timeout.map(|timeout| self.last_heard + timeout),
@@ -80,7 +80,8 @@ impl Session {
         Moment::sooner(silence, self.connect_by)
     }
 
-    /// The connection is gone. What it did not carry stays, control messages do not.
+    /// The connection is lost. HLA messages that it did not carry stay; control messages are
+    /// dropped.
     pub(crate) fn detach(&mut self, now: Moment) {
         self.conn = None;
         self.interrupted = now;
@@ -96,7 +97,8 @@ impl Session {
         Ok(())
     }
 
-    /// A call of `body_bytes` waits for its response; what it takes.
+    /// Adds a call of `body_bytes` that waits for its response. Returns the memory it takes, in
+    /// bytes.
     pub(crate) fn push_call(
         &mut self,
         call: Serial31,
@@ -112,14 +114,14 @@ impl Session {
         Ok(bytes as usize)
     }
 
-    /// What the session takes without its connection.
+    /// The memory of the session without its connection.
     pub(crate) fn usage(&self) -> Usage {
         let (unsent, history) = (self.outbox.unsent_memory(), self.outbox.history_memory());
         Usage { input: self.calls_bytes, unsent, history }
     }
 
-    /// Strikes `call` from the calls to be answered, and says what it took; `None` when it is not
-    /// one. Answers in the order of the calls cost O(1).
+    /// Strikes off `call` and returns the memory it took, in bytes; `None` when it is not
+    /// outstanding. Responses in the order of the calls cost O(1).
     pub(crate) fn take_call(&mut self, call: Serial31) -> Option<usize> {
         let index = self.calls.iter().position(|&(c, _)| c == call)?;
         let (_, bytes) = self.calls.remove(index)?;
@@ -130,7 +132,7 @@ impl Session {
         Some(bytes as usize)
     }
 
-    /// Queues an HLA message; what it takes.
+    /// Queues an HLA message. Returns the memory it takes, in bytes.
     pub(crate) fn push_hla(
         &mut self,
         kind: MessageType,
@@ -151,11 +153,11 @@ impl Session {
         !self.control.is_empty() || !self.outbox.is_drained()
     }
 
-    /// Appends the next message if it fits into `room` bytes; says whether it did.
+    /// Appends the next message if it fits into `room` bytes. Returns whether it did.
     pub(crate) fn write_next(&mut self, out: &mut BytesMut, room: usize) -> bool {
         if let Some(control) = self.control.pop_front() {
             let sequence = match control {
-                // Outside of the count: the clients do not look at its number, and repeated messages follow.
+                // Not numbered: clients do not look at its number, and repeated messages follow.
                 Control::ResumeStatus { .. } => None,
                 _ => Some(self.outbox.take_number()),
             };
@@ -169,7 +171,7 @@ impl Session {
         }
     }
 
-    /// Everything not yet written, one buffer per message.
+    /// All unwritten messages, one buffer each.
     pub(crate) fn into_tail(mut self) -> VecDeque<Bytes> {
         let mut tail = VecDeque::new();
         let mut out = BytesMut::new();

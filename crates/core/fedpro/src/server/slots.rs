@@ -1,9 +1,9 @@
-//! Where sessions live.
+//! Storage of sessions, by key.
 
 use std::fmt;
 
-/// A session of an endpoint. A key of a session that is over finds nothing, even when the slot is
-/// taken by another one.
+/// A session of an endpoint. The key of a session that has ended finds nothing, even if another
+/// session has taken its slot.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionKey {
     slot: u32,
@@ -11,7 +11,7 @@ pub struct SessionKey {
 }
 
 impl SessionKey {
-    /// The slot: small numbers, taken again when a session is over. Good as an index.
+    /// The slot: a small number, reused after the end of the session. It is suitable as an index.
     pub const fn slot(self) -> usize {
         self.slot as usize
     }
@@ -35,7 +35,7 @@ struct Slot<T> {
     value: Option<T>,
 }
 
-/// Values by key; taking and finding are O(1). The slot freed last is taken first.
+/// Values by key. Inserting and finding are O(1). The slot freed last is reused first.
 #[derive(Debug)]
 pub(crate) struct Slots<T> {
     slots: Vec<Slot<T>>,

@@ -1,4 +1,4 @@
-//! Limits, timeouts and odd clients. Whole dialogues are in `tests/golden`.
+//! Limits, timeouts and misbehaving clients. Whole dialogues are in `tests/golden`.
 
 use super::*;
 use crate::frame::{
@@ -57,7 +57,7 @@ fn open(endpoint: &mut Endpoint, conn: ConnId, id: u64) -> SessionKey {
     session
 }
 
-/// Everything the endpoint has to say on `conn`.
+/// All output of the endpoint for `conn`.
 fn transmit(endpoint: &mut Endpoint, conn: ConnId) -> (Vec<Frame>, Transmit) {
     transmit_at(Moment::ZERO, endpoint, conn)
 }
@@ -335,8 +335,8 @@ fn what_is_gone_is_ignored() {
     assert_eq!(events(&mut endpoint), []);
 }
 
-/// Messages that make sense now and then, and bytes that never do. None knows the id of the session
-/// that must not be disturbed.
+/// Messages that may make sense, and bytes that never do. None contains the id of the session that
+/// must not be disturbed.
 fn input() -> impl Strategy<Value = Bytes> {
     let sensible =
         (0usize..12, 0u32..4, prop_oneof![Just(0u64), 102u64..105], prop::collection::vec(any::<u8>(), 0..9));

@@ -1,40 +1,40 @@
-//! The outgoing half: what waits to be written.
+//! The outgoing half: messages to clients.
 
 use super::connection::State;
 use super::{ConnId, Endpoint, Event};
 use base::Moment;
 use bytes::BytesMut;
 
-/// What [`Endpoint::poll_transmit`] did.
+/// The result of [`Endpoint::poll_transmit`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[must_use]
 pub struct Transmit {
     /// Bytes appended: whole messages.
     pub bytes: usize,
-    /// There is more; call again when these bytes are on their way. Without it the connection is
-    /// named by [`Endpoint::poll_ready`] when there is something again.
+    /// More output waits; call again when these bytes are on their way. If false,
+    /// [`Endpoint::poll_ready`] names the connection when there is output again.
     pub more: bool,
-    /// Close the connection when everything given for it is written. The endpoint has forgotten it.
+    /// Close the connection when all bytes given for it are written. The endpoint has forgotten it.
     pub close_after: bool,
-    /// With `close_after`: do not wait for bytes given earlier, the peer is not worth it.
+    /// With `close_after`: close without waiting for bytes given earlier.
     pub discard: bool,
 }
 
 impl Endpoint {
-    /// A connection that has something to send, or that is to be closed. It is named once: the world
-    /// remembers it and calls [`Endpoint::poll_transmit`] until that says there is no more.
+    /// A connection that has output, or that is to be closed. It is named once: the world remembers
+    /// it and calls [`Endpoint::poll_transmit`] until there is no more.
     ///
-    /// Call `poll_transmit` for it even while its socket takes nothing (with a budget of 0): it may
-    /// have to be closed.
+    /// Call `poll_transmit` for it even while its socket accepts nothing (with a budget of 0),
+    /// because it may have to be closed.
     #[must_use]
     pub fn poll_ready(&mut self) -> Option<ConnId> {
         self.ready.pop_front()
     }
 
-    /// Appends messages for `conn` to `out`: whole ones, as many as fit into `budget` bytes, at least
+    /// Appends whole messages for `conn` to `out`: as many as fit into `budget` bytes, and at least
     /// one unless `budget` is 0. Control messages go first.
     ///
-    /// A connection that the endpoint does not know is to be closed.
+    /// For a connection that the endpoint does not know the result says that it is to be closed.
     ///
     /// It may cause an [`Event::Writable`]. Cost: one copy of each body.
     pub fn poll_transmit(

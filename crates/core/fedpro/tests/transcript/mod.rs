@@ -1,34 +1,35 @@
 //! Transcripts: whole sessions as text, byte for byte. Used by the tests of several packages.
 //!
-//! A transcript is played against a [`Server`]. The lines:
+//! A transcript is played against a [`Server`]. Its lines:
 //!
 //! - `open C ID`: a client connects; its session would get the id (hex);
 //! - `F>R C HEX…`: the client's bytes;
-//! - `R>F C HEX…`: exactly these bytes must have come from the server next on that connection;
-//! - `cut C`: the connection is lost; what was not yet looked at is lost with it;
-//! - `closed C`: the server must have closed it;
+//! - `R>F C HEX…`: the next bytes from the server on that connection must be exactly these;
+//! - `cut C`: the connection is lost, with all bytes that were not yet checked;
+//! - `closed C`: the server must have closed the connection;
 //! - `at SECONDS`: time passes;
 //! - `#`: a remark;
-//! - other words are the server's own.
+//! - lines that begin with other words belong to the particular server.
 //!
-//! In bytes, spaces and `|` are for the reader, and `@NAME` stands for the content of the file NAME beside the
-//! transcript. A line that starts with white space continues the one before. At the end nothing must be left over.
+//! In bytes, spaces and `|` are for the reader, and `@NAME` stands for the content of the file NAME
+//! beside the transcript. A line that starts with white space continues the one before. At the end
+//! nothing may be left over.
 
 use base::Moment;
 use bytes::{Bytes, BytesMut};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// What came out of a server and was not yet looked at, by connection.
+/// Output of a server that was not yet checked, by connection.
 #[derive(Default)]
 pub(crate) struct Wires {
     pub(crate) sent: BTreeMap<u64, BytesMut>,
     pub(crate) closed: BTreeSet<u64>,
 }
 
-/// What a transcript is played against.
+/// The server that a transcript is played against.
 pub(crate) trait Server {
-    /// A client connects; a session of it would get the id.
+    /// A client connects. Its session would get the id `id`.
     fn open(&mut self, now: Moment, conn: u64, id: u64);
     /// Bytes of a client.
     fn bytes(&mut self, now: Moment, conn: u64, bytes: Bytes);
@@ -36,15 +37,15 @@ pub(crate) trait Server {
     fn cut(&mut self, now: Moment, conn: u64);
     /// Time has passed.
     fn timeout(&mut self, now: Moment);
-    /// Does what is to be done and moves what is to be sent into `wires`. Called after every line.
+    /// Does all pending work and moves the output into `wires`. Called after every line.
     fn settle(&mut self, now: Moment, wires: &mut Wires);
 
-    /// A line that only this server knows. False: it does not.
+    /// Handles a line that only this server knows. Returns false if it does not know it.
     fn line(&mut self, _now: Moment, _word: &str, _rest: &str) -> bool {
         false
     }
 
-    /// The transcript is at its end: panics when something is left over.
+    /// The transcript is at its end. Panics when something is left over.
     fn finish(&self) {}
 }
 
@@ -60,7 +61,7 @@ pub(crate) fn play(path: &Path, server: impl Server) {
     play.finish();
 }
 
-/// Lines with their continuations, without remarks, each with the number of its first line.
+/// Lines joined with their continuations, without remarks, each with the number of its first line.
 fn lines(text: &str) -> Vec<(usize, String)> {
     let mut lines: Vec<(usize, String)> = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -137,7 +138,7 @@ impl<S: Server> Play<'_, S> {
     }
 }
 
-/// Bytes from hexadecimal digits; spaces and `|` do not count.
+/// Decodes hexadecimal digits; spaces and `|` are ignored.
 pub(crate) fn unhex(text: &str) -> Bytes {
     let digits: Vec<u8> = text.bytes().filter(|b| !matches!(b, b' ' | b'|')).collect();
     assert!(digits.len().is_multiple_of(2), "half a byte");
@@ -154,8 +155,8 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// A test for each named transcript in the folder `tests/golden` of the package, played against what
-/// `$server` makes, and one that no file there is forgotten.
+/// Generates a test for each named transcript in the folder `tests/golden` of the package, played
+/// against the server that `$server` makes, and a test that no file there is left out.
 macro_rules! transcripts {
     ($server:expr; $($name:ident)+) => {
         $(#[test]

@@ -1,4 +1,4 @@
-//! Letting nodes in, taking dead ones out, and finding out where this one stands.
+//! Admission of nodes, removal of dead ones, and the standing of this node.
 
 use super::envelope::Unicast;
 use super::{Network, Verdict};
@@ -26,9 +26,10 @@ impl Network {
         }
     }
 
-    /// A node asks to be a member.
+    /// Handles the request of a node to become a member.
     pub(super) fn admit(&mut self, now: Moment, key: NodeKey, name: String, rti: &Rti) {
-        // A node that takes itself for one of another network would go on to speak for that one.
+        // A node that takes itself for a member of another network would continue to announce that
+        // network.
         if !self.is_member() || self.leaving || self.overlay.is_elsewhere(key) {
             return;
         }
@@ -45,7 +46,7 @@ impl Network {
         }
     }
 
-    /// A member is dead or leaves.
+    /// Removes a member that is dead or leaves.
     pub(super) fn remove(&mut self, now: Moment, key: NodeKey) {
         if self.nodes.values().any(|known| *known == key) && self.asked.insert(key) {
             self.order.command(now, &Command::RemoveNode { key });
@@ -54,7 +55,7 @@ impl Network {
         self.review_due = true;
     }
 
-    /// Looks at where this node and the others stand.
+    /// Reviews the standing of this node and of the others.
     pub(super) fn review(&mut self, now: Moment, rti: &Rti) -> Verdict {
         self.overlay.set_strength(now, self.strength());
         if let Some(why) = self.rekey.take() {
@@ -66,14 +67,15 @@ impl Network {
             let name = self.config.overlay.name.clone();
             self.write(now, to, &Unicast::Join { name }, true);
         }
-        // A leader that is cut off with a minority must call nobody dead: it cannot decide so, but what it proposes lives on,
-        // and would be decided when it is back among the others, who live.
+        // A leader that is cut off with a minority must not declare nodes dead. It cannot commit
+        // the removal, but its proposal survives and would be committed when it is reconnected to
+        // the others, who are alive.
         let may_judge = self.order.is_leader() && self.strength().is_some_and(|strength| strength > 0);
         if !may_judge || self.leaving {
             self.membership.look_away();
         } else {
             let overlay = &self.overlay;
-            // One that left may be out of the control plane and die before it is out of the log.
+            // A node that left may die when it is out of the control plane and still in the log.
             let mut members: BTreeSet<NodeKey> = self.nodes.values().copied().collect();
             members.extend(self.order.log().members().keys());
             members.remove(&self.key);
@@ -124,7 +126,7 @@ impl Network {
         Verdict::GoOn
     }
 
-    /// How many members there are, if this node is one; 0 when no majority of those that vote can be reached.
+    /// The number of members, if this node is one; 0 when no majority of the voters can be reached.
     fn strength(&self) -> Option<u32> {
         let members = self.order.log().members();
         let voters = || members.iter().filter(|(_, role)| **role == Role::Voter).map(|(key, _)| *key);
@@ -133,7 +135,7 @@ impl Network {
         self.is_member().then_some(if here > voters().count() / 2 { count } else { 0 })
     }
 
-    /// Begins a network of its own.
+    /// Founds a network of its own.
     pub(super) fn bootstrap(&mut self, now: Moment) {
         let clock = self.config.overlay.clock_millis.unwrap_or(0);
         let millis = clock.saturating_add(now.as_nanos() / 1_000_000);
@@ -147,7 +149,7 @@ impl Network {
     }
 }
 
-/// This node joins again the network that it knows of.
+/// The verdict that this node rejoins the network that it knows of.
 fn anew(why: &str) -> Verdict {
     Verdict::BeginAnew { why: why.to_owned(), may_found: false }
 }

@@ -1,4 +1,4 @@
-//! What a frame of a link carries, for those who count what nodes say to each other.
+//! The contents of link frames, for tools that count the traffic between nodes.
 
 use super::envelope::Unicast;
 use super::groups;
@@ -6,23 +6,24 @@ use super::links::OVERLAY;
 use bytes::Bytes;
 use overlay::Carried;
 
-/// What a frame of a link carries.
+/// The content of a frame of a link.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum FrameKind {
-    /// A sign of life of the link.
+    /// A keep-alive of the link.
     Life,
     /// Greetings, the map, agreement on paths, tunnels.
     Map,
     /// The replicated log: entries, heartbeats, elections.
     Log,
-    /// A letter of the services, or of a node that joins.
+    /// A unicast of the services, or of a node that joins.
     Letter,
     /// Interests, offers and messages of the routers.
     Router,
 }
 
 impl FrameKind {
-    /// Reads no more of a frame than it has to. Of a unicast in parts those after the first count with the log.
+    /// Reads no more of a frame than necessary. The parts of a divided unicast after its first
+    /// count as the log.
     pub fn of(frame: &Bytes) -> Self {
         match frame.first() {
             Some(&OVERLAY) => match overlay::carried(&frame[1..]) {

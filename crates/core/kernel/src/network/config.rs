@@ -7,28 +7,28 @@ use overlay::TopologyKind;
 use router::{ClientFlags, PipeConfig};
 use std::time::Duration;
 
-/// Source and sink: what a neighbour in a tree or a graph is.
+/// Source and sink: the flags of a neighbour in a tree or a graph.
 const BOTH: ClientFlags = ClientFlags::SOURCE.union(ClientFlags::SINK);
 
-/// A link that this node makes, and makes again when it breaks.
+/// A link that this node initiates, and initiates again when it breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkTarget {
-    /// Where to connect to; read by the world.
+    /// Where to connect to. Only the world interprets it.
     pub url: String,
-    /// The name of the node that is expected there; another one is refused.
+    /// The name of the node that is expected there. A node with another name is refused.
     pub name: Option<String>,
     /// The terms of the link.
     pub terms: LinkTerms,
 }
 
-/// What the two ends of a link agree on: the one that makes it says it.
+/// The terms that both ends of a link share. The end that initiates the link states them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkTerms {
-    /// Flags of the client that stands for the other end here. Of tree and graph only.
+    /// Flags of the client that represents the other end here. Tree and graph only.
     pub near: ClientFlags,
-    /// Flags of the client that stands for this end there. Of tree and graph only.
+    /// Flags of the client that represents this end there. Tree and graph only.
     pub far: ClientFlags,
-    /// Order of the link among those of a hypercube: its dimension.
+    /// Rank of the link among those of a hypercube: its dimension.
     pub rank: u8,
 }
 
@@ -39,15 +39,15 @@ impl Default for LinkTerms {
 }
 
 impl LinkTerms {
-    /// The octets that the other end gets.
+    /// The octets that are sent to the other end.
     pub(crate) fn encode(self) -> Bytes {
         Bytes::copy_from_slice(&[self.near.bits(), self.far.bits(), self.rank])
     }
 
-    /// Reads the octets of the end that made the link. None at all are the default.
+    /// Reads the octets of the end that initiated the link. No octets mean the default.
     ///
     /// # Errors
-    /// Says what is wrong with them.
+    /// A description of what is wrong with them.
     pub(crate) fn decode(octets: &[u8]) -> Result<Self, String> {
         match *octets {
             [] => Ok(Self::default()),
@@ -65,46 +65,51 @@ impl LinkTerms {
 /// The multicast groups of a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Multicast {
-    /// How many; topics are spread over them. At most [`router::CASTS_MAX`].
+    /// The number of groups, over which topics are spread. At most [`router::CASTS_MAX`].
     pub groups: usize,
-    /// The longest frame that fits into one datagram.
+    /// The longest frame that fits into one datagram, in bytes.
     pub frame_bytes: usize,
 }
 
 /// Settings of a kernel that is a node of a network.
 #[derive(Clone, Debug)]
 pub struct NetworkConfig {
-    /// Name, key of this start, topology, addresses, timing and limits of links. The kernel sets `network` and `targets`.
-    /// Should the network give the node up while it lives, it starts afresh with a key derived from this one.
+    /// Name, incarnation key, topology, addresses, timing and limits of links. The kernel sets
+    /// `network` and `targets`. If the network removes the node while it is alive, the node rejoins
+    /// with a key derived from this one.
     pub overlay: overlay::Config,
-    /// Links that this node makes.
+    /// Links that this node initiates.
     pub targets: Vec<LinkTarget>,
-    /// Whether a network of another shape (topology, redundancy) is joined as it is. Without, its nodes refuse this
-    /// one. Default false.
+    /// Whether the node adopts the shape (topology, redundancy) of the network that it joins. If
+    /// not, the nodes of a network of another shape refuse this one. Default false.
     pub any_shape: bool,
-    /// Whether, and after which wait, this node begins a network of its own when none of its links leads to one.
-    /// `None`: never, it joins. A node that started again and finds the network that it began before gives up the new one.
+    /// Whether, and after which wait, this node founds a network of its own when none of its links
+    /// leads to one. `None`: never; it only joins. A restarted node that finds the network it
+    /// founded earlier gives up the new one.
     pub bootstrap: Option<Duration>,
-    /// Who begins a network when this node does: the same at every start of it. Default: the name of the node.
+    /// The founder's name for a network that this node founds. It must be the same at every start.
+    /// Default: the name of the node.
     pub founder: String,
-    /// Pipes of the clients that stand for neighbours.
+    /// Settings of the pipes to neighbours.
     pub pipe: PipeConfig,
     /// Multicast groups that reach several neighbours at once. Default: none.
     pub multicast: Option<Multicast>,
     /// The replicated log.
     pub consensus: consensus::Config,
     /// The record that this node kept from its last start, and whether it has a place to keep one.
-    /// Default: no record and no place; then the node loses its vote when its process ends.
+    /// Default: neither; then the node loses its vote when its process ends.
     pub kept: Kept,
-    /// A member that cannot be reached for so long is dead: its federates are resigned. Default 1 s.
+    /// A member that cannot be reached for so long counts as dead, and its federates are resigned.
+    /// Default 1 s.
     pub node_timeout: Duration,
-    /// A node without contact to a majority of the network for so long gives up: its federates are told that the
-    /// connection is lost, and it tries to join again. Longer than `node_timeout`. Default 10 s.
+    /// A node without contact to a majority of the network for so long gives up: its federates are
+    /// told that the connection is lost, and the node tries to rejoin. Must be longer than
+    /// `node_timeout`. Default 10 s.
     pub minority_timeout: Duration,
 }
 
 impl NetworkConfig {
-    /// The defaults for a node called `name` that begins a network of its own at once.
+    /// The defaults for a node called `name` that founds a network of its own at once.
     pub fn new(key: NodeKey, seed: Seed, name: &str, topology: TopologyKind) -> Self {
         Self {
             overlay: overlay::Config::new(key, name, topology, seed.split("overlay")),
@@ -122,7 +127,8 @@ impl NetworkConfig {
     }
 }
 
-/// The pipe towards a neighbour: newest state wins, bulk is sent against credit.
+/// Settings of a pipe to a neighbour: newer state replaces older state, and bulk is sent against
+/// credit.
 pub fn link_pipe() -> PipeConfig {
     PipeConfig { newest_wins: true, credit_bytes: Some(4 << 20), ..PipeConfig::default() }
 }

@@ -1,4 +1,4 @@
-//! What nodes say to each other by unicast: one octet for the kind, then the body.
+//! The unicasts between nodes: one octet for the kind, then the body.
 
 use base::NodeKey;
 use bytes::{BufMut, Bytes, BytesMut};
@@ -6,33 +6,33 @@ use bytes::{BufMut, Bytes, BytesMut};
 /// A message from one node to another.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Unicast {
-    /// Of the replicated log.
+    /// A message of the replicated log.
     Consensus(Bytes),
-    /// Of the services.
+    /// A message of the services.
     Services(Bytes),
-    /// A node that has found the network asks to be a member of it.
+    /// The request of a node that has found the network to become a member of it.
     Join {
         /// Its name.
         name: String,
     },
-    /// Why a node that asked cannot be a member.
+    /// The reason why a node that asked cannot become a member.
     Refused(String),
-    /// Of nodes outside of any network: see [`consensus::reformation`].
+    /// A message between nodes outside any network: see [`consensus::reformation`].
     Reformation(Bytes),
 }
 
-/// Longest name or reason.
+/// Longest name or reason, in bytes.
 const TEXT_MAX: usize = 4 << 10;
 /// First octet of a message of the log.
 const CONSENSUS: u8 = 1;
 
 impl Unicast {
-    /// Whether a message that begins with `first` is one of the log.
+    /// Whether a message that begins with `first` belongs to the log.
     pub(crate) fn is_consensus(first: u8) -> bool {
         first == CONSENSUS
     }
 
-    /// Its octets.
+    /// The encoded message.
     pub(crate) fn encode(&self) -> Bytes {
         let (kind, body): (u8, &[u8]) = match self {
             Self::Consensus(body) => (CONSENSUS, body),
@@ -47,10 +47,10 @@ impl Unicast {
         out.freeze()
     }
 
-    /// Reads the octets that `from` sent.
+    /// Decodes the octets that `from` sent.
     ///
     /// # Errors
-    /// Says what is wrong with them, for the log.
+    /// A description of what is wrong with them, for the log file.
     pub(crate) fn decode(from: NodeKey, octets: &Bytes) -> Result<Self, String> {
         let kind = *octets.first().ok_or_else(|| format!("{from} sent an empty message"))?;
         let body = octets.slice(1..);

@@ -1,4 +1,4 @@
-//! What the overlay tells: links, paths, reachability, refusals.
+//! Events of the overlay: links, paths, reachability, refusals.
 
 use super::{LinkTerms, Network, Shape};
 use base::{Moment, NodeKey};
@@ -8,7 +8,7 @@ use router::ClientFlags;
 use rti::Rti;
 use std::time::Duration;
 
-/// The other end of a link hears that this node gives way before its links are closed.
+/// Delay before this node yields to another network, in which the peers of its links learn of it.
 const FAREWELL: Duration = Duration::from_millis(10);
 
 impl Network {
@@ -54,7 +54,7 @@ impl Network {
                     self.rekey = Some("the network lives, and this node had promised to found its successor");
                 }
             }
-            // It is the node that joins which takes the shape of the other.
+            // The joining node is the one that adopts the other's shape.
             Event::Refused { refusal, target: Some(_), .. } if self.takes_shape(&refusal) => {}
             Event::Refused { refusal: refusal @ Refusal::GivesWay { .. }, .. } if !self.leaving => {
                 self.gives_way.get_or_insert_with(|| (now + FAREWELL, refusal.to_string()));
@@ -76,7 +76,8 @@ impl Network {
         }
     }
 
-    /// The refusal of a link says that the network has another shape, and this node takes any.
+    /// Notes the other shape if the refusal of a link names one and this node adopts any. Returns
+    /// whether it did.
     pub(super) fn takes_shape(&mut self, refusal: &Refusal) -> bool {
         let settings = &self.config.overlay;
         let ours = Shape { topology: settings.topology, redundancy: settings.redundancy };
@@ -92,8 +93,8 @@ impl Network {
         takes
     }
 
-    /// The other node has refused a link because of the shape, without saying its own in a way that a machine reads: the
-    /// next one is tried.
+    /// The other node refused a link because of the shape, without a machine-readable statement of
+    /// its own. The next shape is tried.
     pub(super) fn tries_shape(&mut self, code: u8) -> bool {
         let ours = &self.config.overlay;
         let all = TopologyKind::ALL;

@@ -1,9 +1,11 @@
-//! The multicast groups of a site: who hears whom, and which groups this node takes part in.
+//! The multicast groups of a site: which members hear each other, and which groups this node takes
+//! part in.
 //!
-//! The routers put what several covered neighbours want once into the pipe of a group (a *cast* in the crate `router`);
-//! the world carries its frames to the group. A neighbour is covered in a group when it has said, over its link, that it
-//! hears this node there. So nothing is trusted to a group before it is known to arrive, and what a group does not reach
-//! goes over links as ever.
+//! If several covered neighbours want a message, the routers put it once into the pipe of a group
+//! (a *cast* in the crate `router`). The world carries its frames to the group. A neighbour is
+//! covered in a group when it has reported, over its link, that it hears this node there. So
+//! nothing is entrusted to a group before the group is known to deliver. Messages that a group
+//! cannot deliver go over links as before.
 
 use super::Network;
 use base::{Moment, NodeKey};
@@ -11,17 +13,18 @@ use bytes::Bytes;
 use rti::NetTopic;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// The channel of a link on which a node says in which groups it hears the other one.
+/// The channel of a link on which a node reports the groups in which it hears the other one.
 pub(super) const CHANNEL: u8 = 3;
 
-/// What happened in the multicast groups of a node.
+/// An input from the multicast groups of a node.
 #[derive(PartialEq, Eq, Debug)]
 pub enum GroupInput<'a> {
-    /// Frames of members came. They may have been lost, repeated or overtaken. The list is emptied, for further use.
+    /// Frames of members arrived. Some may have been lost, repeated or overtaken. The list is
+    /// emptied for reuse.
     Frames(&'a mut Vec<(NodeKey, Bytes)>),
-    /// A member is heard in a group, or no longer.
+    /// A member has become audible in a group, or has ceased to be.
     Member {
-        /// Which group, from 0.
+        /// The group, from 0.
         group: usize,
         /// The member.
         member: NodeKey,
@@ -30,74 +33,76 @@ pub enum GroupInput<'a> {
     },
     /// The counters of a group were read.
     Counts {
-        /// Which group.
+        /// The group, from 0.
         group: usize,
-        /// What this node did there since it joined.
+        /// The activity of this node there since it joined.
         counts: GroupCounts,
     },
 }
 
-/// A thing for the world to do with the multicast groups of a node.
+/// A request to the world about the multicast groups of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GroupOutput {
-    /// Take part in a group as this member; in place of an earlier one.
+    /// Join a group as this member, in place of an earlier one.
     Join {
-        /// Which group, from 0.
+        /// The group, from 0.
         group: usize,
-        /// Who this node is in it.
+        /// The identity of this node in the group.
         member: NodeKey,
     },
     /// Leave a group.
     Leave {
-        /// Which.
+        /// The group, from 0.
         group: usize,
     },
-    /// Frames wait for this group: pull them whenever it can take one, until there are none. Said once until then.
+    /// Frames wait for this group: pull them whenever it can take one, until there are none. Not
+    /// repeated until then.
     Ready(usize),
 }
 
-/// What a member of a group did since it joined, as its world counts it.
+/// The activity of a group member since it joined, as its world counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GroupCounts {
-    /// Frames of routers sent to the group, once each, however many hear them, or to one of its members.
+    /// Router frames sent to the group, or to one of its members. Each counts once, however many
+    /// members hear it.
     pub sent_frames: u64,
-    /// Those of them that are repaired in the group (mode 1 of SRMP).
+    /// Those of them that the group repairs (mode 1 of SRMP).
     pub reliable_frames: u64,
-    /// Those of them that went to one member, until it acknowledged them (mode 2).
+    /// Those of them that were sent to one member until it acknowledged them (mode 2).
     pub directed_frames: u64,
-    /// Reliable frames sent again, because members asked.
+    /// Reliable frames sent again because members requested them.
     pub repaired_frames: u64,
-    /// Frames of others that this node missed and had from the group after all.
+    /// Frames of others that this node missed and recovered from the group.
     pub recovered_frames: u64,
-    /// Datagrams sent, those of the protocol itself included.
+    /// Datagrams sent, including those of the protocol itself.
     pub sent_datagrams: u64,
     /// Their bytes.
     pub sent_bytes: u64,
-    /// Frames of routers that came.
+    /// Router frames received.
     pub received_frames: u64,
-    /// Datagrams that came and were proved.
+    /// Datagrams received and authenticated.
     pub received_datagrams: u64,
     /// Datagrams that an emulated line lost.
     pub emulated_losses: u64,
-    /// Datagrams that were refused: of other groups, forged, not understood.
+    /// Datagrams refused because they belong to other groups, are forged, or cannot be decoded.
     pub refused: u64,
 }
 
-/// How a frame is to be delivered in a group.
+/// The way in which a frame is delivered in a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// To all members; it may be lost.
     BestEffort,
-    /// To all members; what is lost should be repaired among them.
+    /// To all members. They should repair losses among themselves.
     Reliable,
-    /// To this member, until it is acknowledged.
+    /// To this member, repeated until it acknowledges the frame.
     Directed(NodeKey),
 }
 
 /// A frame for a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupFrame {
-    /// To whom, and how reliably.
+    /// The recipients, and how reliably they get it.
     pub delivery: Delivery,
     /// The frame.
     pub frame: Bytes,
@@ -106,7 +111,8 @@ pub struct GroupFrame {
 /// The state of one group.
 #[derive(Clone, Debug, Default)]
 struct Group {
-    /// What this node wants or offers of it; a node that relays for others is in all groups.
+    /// Topics that this node wants or offers and that the group carries. A node that relays for
+    /// others joins all groups regardless.
     reasons: BTreeSet<(NetTopic, bool)>,
     joined: bool,
     counts: GroupCounts,
@@ -117,18 +123,19 @@ struct Group {
 pub(super) struct Groups {
     member: NodeKey,
     groups: Vec<Group>,
-    /// This node is in all groups, whatever it wants.
+    /// This node joins all groups, whatever it wants.
     everywhere: bool,
-    /// In which groups each node is heard, one bit each.
+    /// The groups in which each node is heard, one bit each.
     hears: BTreeMap<NodeKey, u64>,
-    /// Neighbours that are to be told in which groups they are heard.
+    /// Neighbours that must be told in which groups they are heard.
     untold: BTreeSet<NodeKey>,
-    /// What to do besides sending: never [`GroupOutput::Ready`].
+    /// Pending requests other than to send: never [`GroupOutput::Ready`].
     orders: VecDeque<GroupOutput>,
 }
 
 impl Groups {
-    /// In `groups` groups. `everywhere`: what this node wants does not tell what it relays.
+    /// The state of `groups` groups. `everywhere`: join all of them, because this node relays
+    /// topics that it does not want itself.
     pub(super) fn new(member: NodeKey, groups: usize, everywhere: bool) -> Self {
         let mut all = Self {
             member,
@@ -144,7 +151,7 @@ impl Groups {
         all
     }
 
-    /// What this node wants (or offers) about a topic has changed.
+    /// Notes a change in what this node wants (or, with `offers`, offers) of a topic.
     pub(super) fn note(&mut self, topic: NetTopic, offers: bool, any: bool) {
         if self.groups.is_empty() {
             return;
@@ -177,7 +184,7 @@ impl Groups {
         }
     }
 
-    /// A member of a group is heard, or no longer.
+    /// Notes whether this node hears a member of a group.
     pub(super) fn hear(&mut self, group: usize, node: NodeKey, heard: bool) {
         if self.groups.get(group).is_none_or(|group| !group.joined && heard) {
             return;
@@ -190,14 +197,14 @@ impl Groups {
         }
     }
 
-    /// A neighbour has come: it knows nothing yet.
+    /// A new neighbour has not been told anything yet.
     pub(super) fn greet(&mut self, node: NodeKey) {
         if self.hears.get(&node).is_some_and(|hears| *hears != 0) {
             self.untold.insert(node);
         }
     }
 
-    /// What a neighbour is to be told now.
+    /// The report that a neighbour must get now: the groups in which it is heard.
     pub(super) fn take_news(&mut self, node: NodeKey) -> Option<Bytes> {
         let untold = self.untold.remove(&node);
         let hears = self.hears.get(&node).copied().unwrap_or_default();
@@ -211,7 +218,7 @@ impl Groups {
         self.untold.iter().copied()
     }
 
-    /// The groups that this node is in, as far as it is known here.
+    /// The groups that this node is in, without the counters of the routers.
     pub(super) fn status(&self) -> Vec<GroupStatus> {
         let status = |(group, state): (usize, &Group)| {
             state.joined.then(|| GroupStatus {
@@ -226,13 +233,13 @@ impl Groups {
         self.groups.iter().enumerate().filter_map(status).collect()
     }
 
-    /// Leaves all groups: another life of the node joins them.
+    /// The requests to leave all groups, so that the next incarnation of the node can join them.
     pub(super) fn leave_all(&self) -> Vec<GroupOutput> {
         let leave = |(group, state): (usize, &Group)| state.joined.then_some(GroupOutput::Leave { group });
         self.groups.iter().enumerate().filter_map(leave).collect()
     }
 
-    /// What is done before anything else.
+    /// Puts requests before all others.
     pub(super) fn begin_with(&mut self, orders: Vec<GroupOutput>) {
         for order in orders.into_iter().rev() {
             self.orders.push_front(order);
@@ -243,21 +250,21 @@ impl Groups {
 /// A group that a node takes part in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupStatus {
-    /// Which, from 0.
+    /// The group, from 0.
     pub group: usize,
     /// Nodes that are heard in it.
     pub heard: usize,
     /// Neighbours that hear this node in it.
     pub reached: usize,
-    /// Messages that wait for it.
+    /// Messages that wait to be sent to it.
     pub waiting: usize,
-    /// Messages that went to it.
+    /// Messages sent to it.
     pub sent_messages: u64,
-    /// What was counted.
+    /// The counters that the world last reported.
     pub counts: GroupCounts,
 }
 
-/// The group that a topic belongs to, the same at all nodes.
+/// The group to which a topic belongs. It is the same at all nodes.
 fn group_of(topic: &NetTopic, groups: usize) -> usize {
     (<NetTopic as router::Interest>::lot(topic) % groups.max(1) as u64) as usize
 }
@@ -310,7 +317,7 @@ impl Network {
         self.fabric.poll_group_frame(now, group, max, directed)
     }
 
-    /// Links whose other end is to be told that it is heard have something to send.
+    /// Wakes the links of neighbours that must be told in which groups they are heard.
     pub(super) fn tell_hearers(&mut self) {
         let untold: Vec<_> = self.groups.untold().collect();
         for node in untold {
@@ -321,7 +328,7 @@ impl Network {
         }
     }
 
-    /// A neighbour said in which groups it hears this node.
+    /// Handles the report of a neighbour about the groups in which it hears this node.
     pub(super) fn handle_hearing(&mut self, now: Moment, neighbour: NodeKey, frame: &[u8]) {
         match frame.first_chunk() {
             Some(hears) if frame.len() == 8 => {

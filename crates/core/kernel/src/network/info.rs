@@ -1,4 +1,5 @@
-//! What this node tells all others of itself: rebuilt now and then while something happens, told when it has changed.
+//! The summary that this node announces to all others. It is rebuilt at intervals while something
+//! happens, and announced when it has changed.
 
 use super::Network;
 use crate::report::{ChannelReport, GroupReport, LinkEndReport, NodeSummary};
@@ -9,22 +10,22 @@ use rti::Rti;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Shortest time between two looks.
+/// Shortest interval between two summaries.
 const INTERVAL: Duration = Duration::from_secs(2);
 
-/// When to look, and what was there last.
+/// The time of the next summary, and the contents of the last one.
 #[derive(Default)]
 pub(super) struct Info {
     built: Moment,
     due: Option<Moment>,
     /// Messages sent, by neighbour and channel.
     sent: BTreeMap<(NodeKey, u8), u64>,
-    /// What was of note in what was told last.
+    /// The part of the last announced summary that is worth announcing by itself.
     last: Vec<u8>,
 }
 
 impl Info {
-    /// Something has happened that may be worth telling.
+    /// Marks the summary as outdated.
     pub(super) fn stir(&mut self) {
         if self.due.is_none() {
             self.due = Some(self.built + INTERVAL);
@@ -37,7 +38,8 @@ impl Info {
 }
 
 impl Network {
-    /// Tells the others if it is time to. `federates` has a session count and a count of those held back.
+    /// Announces a new summary if it is due. `sessions` counts the sessions, and `held` those
+    /// paused because of congestion.
     pub(crate) fn tell_of_itself(&mut self, now: Moment, rti: &Rti, sessions: usize, held: usize) {
         if self.info.due.is_none_or(|due| due > now) {
             return;
@@ -84,7 +86,7 @@ impl Network {
             }
             self.info.last = news;
         }
-        // Once more, so that the last rate told is not that of a storm which is over.
+        // Once more, so that the last announced rate is not that of a burst that is over.
         if moving {
             self.info.due = Some(now + INTERVAL);
         }

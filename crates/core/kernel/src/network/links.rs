@@ -1,4 +1,4 @@
-//! Frames in and out: which link leads to which neighbour, and what goes over it next.
+//! Frames in and out: the link that leads to each neighbour, and the order in which frames leave.
 
 use super::{LinkCounts, LinkTraffic, Network, groups};
 use base::{Moment, NodeKey};
@@ -10,21 +10,22 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// The channel of the overlay; others belong to the routers.
 pub(super) const OVERLAY: u8 = 0;
 
-/// What happened to the links of a node.
+/// An input from the links of a node.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LinkInput<'a> {
-    /// Others reach this node at these URLs, as far as is known now; replaces those told before.
+    /// The URLs at which others reach this node, as far as is known now. They replace earlier ones.
     Addresses(Vec<String>),
     /// A link is up.
     Up {
-        /// The link: a number never used before.
+        /// The link, under a number that was never used before.
         link: LinkId,
-        /// The target of the [`LinkOutput::Connect`] that it answers; `None` for a link that another node made.
+        /// The target of the [`LinkOutput::Connect`] that this answers; `None` for a link that
+        /// another node made.
         target: Option<TargetId>,
     },
     /// No link could be made.
     Failed {
-        /// The target of the [`LinkOutput::Connect`] that it answers.
+        /// The target of the [`LinkOutput::Connect`] that this answers.
         target: TargetId,
         /// Why, for the log.
         reason: &'a str,
@@ -33,86 +34,88 @@ pub enum LinkInput<'a> {
     Frame {
         /// The link.
         link: LinkId,
-        /// The frame; parts of it are kept.
+        /// The frame. The kernel keeps slices of it.
         frame: Bytes,
     },
-    /// A datagram came beside a link.
+    /// A datagram arrived beside a link.
     Datagram {
         /// The link.
         link: LinkId,
         /// The frame in it.
         frame: Bytes,
     },
-    /// Datagrams beside a link can carry frames of at most `max` bytes: best-effort messages go there from now on.
+    /// Datagrams beside a link can carry frames of at most `max` bytes. Best-effort messages use
+    /// them from now on.
     DatagramSize {
         /// The link.
         link: LinkId,
         /// The limit in bytes; 0: datagrams no longer get through.
         max: usize,
     },
-    /// A link is gone, whoever ended it, and no later input names it. Need not be told of a link that
-    /// [`LinkOutput::Close`] named.
+    /// A link is down, whichever end closed it. No later input names it. It need not be reported
+    /// for a link that [`LinkOutput::Close`] named.
     Down {
         /// The link.
         link: LinkId,
         /// Why, for the log.
         reason: &'a str,
     },
-    /// The counters of a link were read. Rates follow from readings about a second apart.
+    /// The counters of a link were read. Rates are computed from readings about a second apart.
     Counts {
         /// The link.
         link: LinkId,
-        /// What it did so far.
+        /// The link's activity so far.
         counts: LinkCounts,
     },
 }
 
-/// A thing for the world to do with the links of a node.
+/// A request to the world about the links of a node.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LinkOutput {
     /// Connect, and answer with [`LinkInput::Up`] or [`LinkInput::Failed`].
     Connect {
-        /// The target that the answer names.
+        /// The target to name in the answer.
         target: TargetId,
-        /// Where to.
+        /// The URL to connect to.
         url: String,
     },
-    /// Close a link after the frames that were taken for it.
+    /// Close a link after writing the frames that were taken for it.
     Close {
         /// The link.
         link: LinkId,
         /// Why, for the log.
         reason: String,
     },
-    /// Frames wait for this link: pull them whenever it can take one, until there are none. Said once until then.
+    /// Frames wait for this link: pull them whenever it can take one, until there are none. Not
+    /// repeated until then.
     Ready(LinkId),
 }
 
 /// The links of a node.
 #[derive(Default)]
 pub(crate) struct Links {
-    /// What each open link did so far.
+    /// The traffic of each open link so far.
     open: BTreeMap<LinkId, LinkTraffic>,
-    /// Neighbours that messages go to, and how.
+    /// Neighbours that have a path for messages, and the path.
     paths: BTreeMap<NodeKey, Via>,
-    /// The other way round, for those with a link.
+    /// The inverse of `paths`, for neighbours reached by a link.
     peers: BTreeMap<LinkId, NodeKey>,
-    /// Links with a lossy side.
+    /// Links with datagrams beside them.
     datagrams: BTreeSet<LinkId>,
     ready: VecDeque<LinkId>,
-    /// What is in `ready`, or was named and is not yet drained.
+    /// Links that are in `ready`, or were named and have not been drained since.
     awake: BTreeSet<LinkId>,
-    /// What to do besides sending: never [`LinkOutput::Ready`].
+    /// Pending requests other than to send: never [`LinkOutput::Ready`].
     orders: VecDeque<LinkOutput>,
 }
 
 impl Links {
-    /// The overlay wants a link.
+    /// Carries out the overlay's request for a link.
     pub(crate) fn connect(&mut self, target: TargetId, url: String) {
         self.orders.push_back(LinkOutput::Connect { target, url });
     }
 
-    /// The overlay is done with a link.
+    /// Carries out the overlay's request to close a link.
     pub(crate) fn close(&mut self, link: LinkId, reason: String) {
         if self.open.remove(&link).is_some() {
             self.forget(link);
@@ -120,7 +123,7 @@ impl Links {
         }
     }
 
-    /// Closes all links of an earlier life of the node.
+    /// Closes all links of the node's previous incarnation.
     pub(crate) fn close_all_of(&mut self, earlier: &Self, reason: &str) {
         let closes = earlier.orders.iter().filter(|order| matches!(order, LinkOutput::Close { .. }));
         self.orders.extend(closes.cloned());
@@ -150,14 +153,14 @@ impl Links {
         }
     }
 
-    /// A link has something to send.
+    /// Notes that a link has something to send.
     pub(crate) fn wake(&mut self, link: LinkId) {
         if self.open.contains_key(&link) && self.awake.insert(link) {
             self.ready.push_back(link);
         }
     }
 
-    /// What all open links did so far.
+    /// The traffic of all open links so far.
     pub(super) fn traffic(&self) -> &BTreeMap<LinkId, LinkTraffic> {
         &self.open
     }
@@ -195,7 +198,7 @@ impl Network {
         }
     }
 
-    /// A frame came over a link, or (`datagram`) beside it.
+    /// Handles a frame that came over a link or, with `datagram`, beside it.
     fn link_frame(&mut self, now: Moment, link: LinkId, frame: &Bytes, datagram: bool) {
         if !self.links.open.contains_key(&link) {
             return;
@@ -219,7 +222,7 @@ impl Network {
         }
     }
 
-    /// A frame of a router of a neighbour.
+    /// Handles a router frame of a neighbour.
     pub(super) fn frame(
         &mut self,
         now: Moment,
@@ -244,7 +247,7 @@ impl Network {
         self.links.close(link, why.to_owned());
     }
 
-    /// Frames wait for a neighbour.
+    /// Makes frames that wait for a neighbour leave by its link or tunnel.
     pub(super) fn serve(&mut self, now: Moment, neighbour: NodeKey) {
         match self.links.paths.get(&neighbour) {
             Some(&Via::Link(link)) => self.links.wake(link),
@@ -253,7 +256,7 @@ impl Network {
         }
     }
 
-    /// Something is to be said to a neighbour on its link; false when there is none.
+    /// Wakes the link to a neighbour. Returns false when there is none.
     pub(super) fn wake_neighbour(&mut self, neighbour: NodeKey) -> bool {
         match self.links.paths.get(&neighbour) {
             Some(&Via::Link(link)) => {
@@ -287,7 +290,8 @@ impl Network {
         None
     }
 
-    /// The next frame for a link: those of the overlay go first, so that no bulk delays what keeps the network together.
+    /// The next frame for a link. Frames of the overlay go first, so that bulk never delays the
+    /// messages that keep the network together.
     pub(crate) fn poll_link_frame(&mut self, now: Moment, link: LinkId) -> Option<Bytes> {
         if let Some(frame) = self.overlay.poll_frame(now, link) {
             return Some(on_channel(OVERLAY, &frame));
@@ -307,7 +311,7 @@ impl Network {
         next.map(|(channel, frame)| on_channel(channel, &frame))
     }
 
-    /// Messages of routers that went to the neighbour at the other end.
+    /// Router messages sent to the neighbour at the other end.
     pub(crate) fn link_sent(&self, link: LinkId) -> u64 {
         self.links.peers.get(&link).map_or(0, |peer| self.fabric.sent_to(*peer))
     }

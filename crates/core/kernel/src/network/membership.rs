@@ -1,46 +1,46 @@
-//! Becoming a member of the network, and giving up members that are dead.
+//! Becoming a member of the network, and declaring members dead.
 
 use base::{Moment, NodeKey};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A node that asks to be a member asks again after this time.
+/// Interval at which a node repeats its request for membership.
 const ASK_AGAIN: Duration = Duration::from_millis(500);
 
-/// A node that asks to be a member of a network of which nobody is there any more looks for another one after this time. A
-/// member that has just come may not have said so yet.
+/// A node that requests membership looks for another network when it has seen no member of this one
+/// for so long. The delay allows for a new member that has not announced itself yet.
 const FORLORN: Duration = Duration::from_secs(2);
-/// The same of a node that is in the log already, which may still have to elect a leader: some elections, and links of a
-/// second.
+/// The same for a node that is already in the log, whose members may still have to elect a leader.
+/// It allows for several elections, and links with a delay of a second.
 const FORLORN_IN_LOG: Duration = Duration::from_secs(5);
 
-/// How far this node has come.
+/// The stage of this node on its way to membership.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Standing {
-    /// It looks for a network, since then.
+    /// It has been looking for a network since then.
     Searching(Moment),
-    /// It has found one and asks to be a member, next at that moment.
+    /// It has found one and requests membership; the next request goes out at that moment.
     Asking(Moment),
     /// It is a member.
     Member,
 }
 
-/// Where this node stands, and since when others have been missing.
+/// The standing of this node, and how long others have been missing.
 #[derive(Debug)]
 pub(crate) struct Membership {
     pub(crate) standing: Standing,
     bootstrap: Option<Duration>,
     node_timeout: Duration,
     minority_timeout: Duration,
-    /// Members that cannot be reached, and when they are to be called dead (again).
+    /// Members that cannot be reached, and when each is declared dead (again).
     missing: BTreeMap<NodeKey, Moment>,
-    /// Since when there has been no contact with a majority.
+    /// When contact with a majority was lost.
     alone_since: Option<Moment>,
-    /// Requests to be a member, for going round the nodes that are asked.
+    /// Number of requests for membership so far. It selects the node to ask, in turn.
     asked: usize,
-    /// When a network was found.
+    /// When the network was found.
     found_at: Moment,
-    /// Since when nobody is there that is a member of it, and how long that may be.
+    /// When the last member of that network disappeared, and how long this may last.
     forlorn: Option<(Moment, Duration)>,
     began: Moment,
 }
@@ -66,7 +66,7 @@ impl Membership {
         }
     }
 
-    /// When this node begins a network of its own, if nothing else comes up.
+    /// When this node founds a network of its own, unless it finds one before.
     fn bootstrap_at(&self) -> Option<Moment> {
         match (self.standing, self.bootstrap) {
             (Standing::Searching(since), Some(wait)) => Some(since + wait),
@@ -74,12 +74,12 @@ impl Membership {
         }
     }
 
-    /// True once it is time to begin a network of its own.
+    /// Whether it is time to found a network of its own.
     pub(crate) fn must_bootstrap(&self, now: Moment) -> bool {
         self.bootstrap_at().is_some_and(|at| at <= now)
     }
 
-    /// A network was found.
+    /// Notes that a network was found.
     pub(crate) fn found(&mut self, now: Moment) {
         if let Standing::Searching(_) = self.standing {
             self.standing = Standing::Asking(now);
@@ -87,12 +87,12 @@ impl Membership {
         }
     }
 
-    /// Since when it has been no member.
+    /// The time since when this node has not been a member; `None` for a member.
     pub(crate) fn outside_since(&self) -> Option<Moment> {
         (self.standing != Standing::Member).then_some(self.began)
     }
 
-    /// Which of `nodes` is to be asked now to let this node in.
+    /// The one of `nodes` that should be asked for membership now.
     pub(crate) fn ask(&mut self, now: Moment, nodes: impl FnOnce() -> Vec<NodeKey>) -> Option<NodeKey> {
         let Standing::Asking(at) = self.standing else { return None };
         if at > now {
@@ -104,18 +104,19 @@ impl Membership {
         nodes.get((self.asked - 1) % nodes.len().max(1)).copied()
     }
 
-    /// When this node asks no longer: who might let it in has looked for another network by then.
+    /// When this node gives up asking. Any node that could admit it has looked for another network
+    /// by then.
     fn ask_until(&self) -> Option<Moment> {
         matches!(self.standing, Standing::Asking(_)).then(|| self.found_at + 2 * self.minority_timeout)
     }
 
-    /// It has asked for too long.
+    /// Whether it has asked for too long.
     pub(crate) fn is_ignored(&self, now: Moment) -> bool {
         self.ask_until().is_some_and(|until| until <= now)
     }
 
-    /// Notes whether any member can be reached. True when none has been there for too long: what is left of the network
-    /// lets nobody in.
+    /// Notes whether any member can be reached. Returns true when none has been reachable for too
+    /// long: the rest of the network admits nobody.
     pub(crate) fn is_forlorn(&mut self, now: Moment, has_members: bool, in_log: bool) -> bool {
         if has_members || !matches!(self.standing, Standing::Asking(_)) {
             self.forlorn = None;
@@ -126,19 +127,19 @@ impl Membership {
         now.since(*since) >= *limit
     }
 
-    /// Somebody new can be asked.
+    /// Another node can be asked: asks at once.
     pub(crate) fn hurry(&mut self, now: Moment) {
         if let Standing::Asking(at) = &mut self.standing {
             *at = now.min(*at);
         }
     }
 
-    /// This node is a member.
+    /// Notes that this node is a member.
     pub(crate) fn admitted(&mut self) {
         self.standing = Standing::Member;
     }
 
-    /// Notes which `members` are missing, and names those that have been for too long.
+    /// Notes which `members` are missing, and returns those that have been missing for too long.
     pub(crate) fn dead(
         &mut self,
         now: Moment,
@@ -158,12 +159,13 @@ impl Membership {
         dead
     }
 
-    /// Others look after missing members now.
+    /// Stops the supervision of missing members, which is another node's task now.
     pub(crate) fn look_away(&mut self) {
         self.missing.clear();
     }
 
-    /// Notes whether there is contact with a majority. True when there has been none for too long.
+    /// Notes whether there is contact with a majority. Returns true when there has been none for
+    /// too long.
     pub(crate) fn is_lost(&mut self, now: Moment, has_quorum: bool) -> bool {
         if has_quorum || self.standing != Standing::Member {
             self.alone_since = None;
@@ -173,7 +175,7 @@ impl Membership {
         now.since(since) >= self.minority_timeout
     }
 
-    /// When to look again.
+    /// When the standing must be reviewed again.
     pub(crate) fn poll_timeout(&self) -> Option<Moment> {
         let asking = match self.standing {
             Standing::Asking(at) => Some(at),

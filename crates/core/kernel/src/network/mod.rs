@@ -3,20 +3,21 @@
 //! | module | concern |
 //! | --- | --- |
 //! | `config` | settings |
-//! | `events` | what the overlay tells |
-//! | `admission`, `membership` | becoming a member, members that are dead |
+//! | `events` | events of the overlay |
+//! | `admission`, `membership` | becoming a member, removing dead members |
 //! | `reformation` | the successor of a network that is lost |
 //! | `order` | proposals on their way to the replicated log and back |
 //! | `fabric` | the routers, with a client for each neighbour |
 //! | `links` | frames in and out |
-//! | `carried` | what a frame carries |
+//! | `carried` | the contents of frames |
 //! | `groups` | the multicast groups of a site |
-//! | `info` | what this node tells all others of itself |
-//! | `envelope` | what nodes write to each other |
+//! | `info` | the summary that this node announces to all others |
+//! | `envelope` | unicasts between nodes |
 //! | `status` | the network, for people and tools |
-//! | `traffic` | what passes over links, as the world counts it |
+//! | `traffic` | the traffic of links, as the world counts it |
 //!
-//! Each machine below knows nothing of the others; this is where what one says becomes what another hears.
+//! Each of these machines knows nothing of the others. This module turns the outputs of one into
+//! the inputs of another.
 
 mod admission;
 mod carried;
@@ -56,14 +57,14 @@ use rti::Outgoing;
 use rti::{Completion, NodeId, Rti};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Settings of a network that do not fit.
+/// Invalid settings of a network.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NetworkError {
-    /// Of links.
+    /// Settings of links.
     #[error(transparent)]
     Links(#[from] ConfigError),
-    /// Of the replicated log.
+    /// Settings of the replicated log.
     #[error(transparent)]
     Log(#[from] consensus::ConfigError),
 }
@@ -79,42 +80,43 @@ pub(crate) struct Network {
     groups: Groups,
     membership: Membership,
     nodes: BTreeMap<NodeId, NodeKey>,
-    /// Nodes that this one has asked to be added or removed, and has not yet seen to be.
+    /// Nodes whose addition or removal this node has proposed and not yet seen.
     asked: BTreeSet<NodeKey>,
     leaving: bool,
-    /// What the network that was found looks like, when that is not as configured.
+    /// The shape of the network that was found, if it differs from the configured one.
     other_shape: Option<Shape>,
-    /// When and why this node gives up its network for another one of the same founder.
+    /// When and why this node gives up its network in favour of another one of the same founder.
     gives_way: Option<(Moment, String)>,
     reformation: Reformation,
-    /// Messages of the log that wait for a disk.
+    /// Messages of the log that wait until a state is stored.
     withheld: Withheld,
-    /// Why it has to find its network again under another key.
+    /// The reason why it must find its network again under another key.
     rekey: Option<&'static str>,
     info: info::Info,
     review_due: bool,
-    /// What one call of the services sent, and where it now waits.
+    /// The congested pipes in which messages of the present call wait.
     waits_in: Vec<Place>,
 }
 
-/// The shape of a network, as far as its nodes have to agree on it.
+/// The part of a network's shape on which its nodes must agree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Shape {
     topology: TopologyKind,
     redundancy: bool,
 }
 
-/// What a network wants of its kernel.
+/// The instruction of a network to its kernel.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Nothing.
+    /// Nothing to do.
     GoOn,
-    /// It has lost its place in the network: end all sessions for this reason, and begin [anew](Network::anew).
+    /// The node has lost its place in the network: end all sessions with this reason, and rejoin
+    /// [as a new incarnation](Network::anew).
     BeginAnew {
         /// The reason, for the federates.
         why: String,
-        /// Whether this node, if it is one that does, may begin a network again: it never was a member of one, or that has given
-        /// way.
+        /// Whether this node, if configured to found networks, may found one: it was never a member
+        /// of a network, or its network has yielded to another one.
         may_found: bool,
     },
 }
@@ -123,7 +125,7 @@ impl Network {
     /// A node at its start.
     ///
     /// # Errors
-    /// The settings do not fit.
+    /// The settings are invalid.
     pub(crate) fn new(now: Moment, config: NetworkConfig, key: NodeKey) -> Result<Self, ConfigError> {
         let reformation = reformation::machine(&config, key);
         Self::with(now, config, key, reformation)
@@ -136,7 +138,8 @@ impl Network {
         reformation: Reformation,
     ) -> Result<Self, ConfigError> {
         let head = reformation.head();
-        // Only members of a mesh keep URLs: a node that takes any shape knows by them which it had.
+        // Only members of a mesh record URLs. They tell a node that adopts any shape which one it
+        // had.
         if config.any_shape && head.is_some_and(|h| h.contacts.values().any(|c| !c.urls.is_empty())) {
             config.overlay.topology = TopologyKind::Mesh;
         }
@@ -151,7 +154,8 @@ impl Network {
         settings.targets = config.targets.iter().map(target).collect();
         settings.targets.extend(reformation::targets(head, &config));
         let seed = settings.seed;
-        // A node that was a member of a network founds no other one: it joins that or its successor.
+        // A former member of a network founds no other one: it rejoins that network or its
+        // successor.
         let bootstrap = config.bootstrap.filter(|_| head.is_none());
         if let Some(head) = head {
             tracing::info!(
@@ -195,11 +199,12 @@ impl Network {
         })
     }
 
-    /// The same node with a key of its own again. It looks for the network that it knows of; if it `may_found`, no longer
-    /// than a minority waits.
+    /// The next incarnation of the node, with a new key. It looks for the network that it knows of.
+    /// If it `may_found`, it founds one of its own after [`NetworkConfig::minority_timeout`] at the
+    /// earliest.
     ///
     /// # Errors
-    /// As [`Network::new`]; but they fitted before.
+    /// As for [`Network::new`]; but the settings were valid before.
     pub(crate) fn anew(&self, now: Moment, may_found: bool) -> Result<Self, ConfigError> {
         let key = NodeKey(Seed(self.key.0).split("anew").0.max(1));
         let mut config = self.config.clone();
@@ -216,17 +221,17 @@ impl Network {
         Ok(network)
     }
 
-    /// Which start of the node this is.
+    /// The incarnation of the node.
     pub(crate) fn key(&self) -> NodeKey {
         self.key
     }
 
-    /// True once federates can be served.
+    /// Whether federates can be served.
     pub(crate) fn is_member(&self) -> bool {
         self.membership.standing == Standing::Member
     }
 
-    /// Bytes that wait for other nodes.
+    /// Bytes that wait to be sent to other nodes.
     pub(crate) fn queued_bytes(&self) -> usize {
         self.fabric.queued_bytes()
     }
@@ -236,12 +241,12 @@ impl Network {
         self.is_member().then(|| self.overlay.network())
     }
 
-    /// Since when it has been no member.
+    /// The time since when it has not been a member; `None` for a member.
     pub(crate) fn outside_since(&self) -> Option<Moment> {
         self.membership.outside_since()
     }
 
-    /// Where others reach this node.
+    /// Sets the URLs at which others reach this node.
     fn set_addresses(&mut self, now: Moment, urls: Vec<String>) {
         self.config.overlay.urls.clone_from(&urls);
         let name = self.config.overlay.name.clone();
@@ -256,12 +261,12 @@ impl Network {
         self.config.minority_timeout
     }
 
-    /// True when it has left the network in order, or never was in it with others.
+    /// Whether it has left the network in order, or never was in it with others.
     pub(crate) fn has_left(&self) -> bool {
         self.leaving && (self.order.is_removed() || self.nodes.len() <= 1) && self.reformation.is_persisted()
     }
 
-    /// It is to leave the network in order.
+    /// Begins to leave the network in order.
     pub(crate) fn leave(&mut self, now: Moment) {
         if !std::mem::replace(&mut self.leaving, true) {
             // The last member takes the network with it. A node outside may still be a voter.
@@ -272,7 +277,7 @@ impl Network {
         }
     }
 
-    /// Something was due, or may be.
+    /// Lets all machines do their timed work.
     pub(crate) fn handle_timeout(&mut self, now: Moment) {
         self.review_due = true;
         self.overlay.handle_timeout(now);
@@ -288,7 +293,8 @@ impl Network {
     /// When to call [`Network::handle_timeout`].
     pub(crate) fn poll_timeout(&self) -> Option<Moment> {
         let links = Moment::sooner(self.overlay.poll_timeout(), self.fabric.poll_timeout());
-        // A node that leaves becomes no member and gives nobody up: these moments would pass again and again.
+        // A leaving node becomes no member and declares nobody dead. Without the filter these
+        // deadlines would fire again and again.
         let membership = self.membership.poll_timeout().filter(|_| !self.leaving);
         let standing = Moment::sooner(self.order.poll_timeout(), membership);
         let own = Moment::sooner(self.info.poll_timeout(), self.gives_way.as_ref().map(|(at, _)| *at));
@@ -296,7 +302,8 @@ impl Network {
         Moment::sooner(Moment::sooner(links, standing), own)
     }
 
-    /// Where what was sent since the last call waits in congested pipes: its sender is to be held back.
+    /// The congested pipes in which messages sent since the last call wait. Their sender must be
+    /// paused.
     pub(crate) fn take_waits(&mut self) -> Vec<Place> {
         let mut places = std::mem::take(&mut self.waits_in);
         places.retain(|place| self.fabric.is_congested(*place));
@@ -308,7 +315,7 @@ impl Network {
         self.fabric.poll_relieved()
     }
 
-    /// Takes what the services propose and send.
+    /// Takes the proposals and outgoing messages of the services.
     pub(crate) fn take_from(&mut self, now: Moment, rti: &mut Rti) -> bool {
         let mut any = self.take_proposals(now, rti);
         while let Some(outgoing) = rti.poll_outgoing() {
@@ -318,7 +325,7 @@ impl Network {
         any
     }
 
-    /// As [`Network::take_from`], but for messages that the next call may add to.
+    /// Like [`Network::take_from`], but leaves messages to which the next call may add.
     pub(crate) fn take_finished(&mut self, now: Moment, rti: &mut Rti) {
         self.take_proposals(now, rti);
         while let Some(outgoing) = rti.poll_finished() {
@@ -363,8 +370,8 @@ impl Network {
         }
     }
 
-    /// Does what has become possible. The second value: more may have become possible by it, so call again. Completions of
-    /// calls are added to `done`.
+    /// Does all work that has become possible, and adds completions of calls to `done`. The second
+    /// value returned says that this may have made more work possible: call again.
     pub(crate) fn drive(
         &mut self,
         now: Moment,
@@ -373,7 +380,7 @@ impl Network {
     ) -> (Verdict, bool) {
         let mut any = self.take_from(now, rti);
         let mut again = false;
-        // What was not sent for a federate holds back none.
+        // Congestion met by messages that no federate caused pauses nobody.
         self.waits_in.clear();
         while let Some(event) = self.overlay.poll_event() {
             self.handle_event(now, event, rti);
@@ -387,7 +394,7 @@ impl Network {
             self.bootstrap(now);
             again = true;
         }
-        // Where nodes stand changes with news and with time, not with every message.
+        // The standing of nodes changes with events and with time, not with every message.
         let verdict = match std::mem::take(&mut self.review_due) {
             true => self.review(now, rti),
             false => Verdict::GoOn,
@@ -396,7 +403,7 @@ impl Network {
         if any | again {
             self.info.stir();
         }
-        // Messages passed on, as most are, make nothing else possible.
+        // Forwarded messages, which are the majority, make no further work possible.
         (verdict, again || self.overlay.has_events() || rti.has_outgoing())
     }
 
@@ -409,13 +416,13 @@ impl Network {
         any
     }
 
-    /// Nodes came or went.
+    /// Notes nodes that were added or removed.
     fn learn_nodes(&mut self, now: Moment, rti: &mut Rti) {
         let nodes: BTreeMap<_, _> = rti.control().nodes().map(|record| (record.node, record.key)).collect();
         if nodes == self.nodes {
             return;
         }
-        // What was asked for these has happened.
+        // Forgets requests that have been fulfilled.
         let (before, after): (BTreeSet<_>, BTreeSet<_>) =
             (self.nodes.values().copied().collect(), nodes.values().copied().collect());
         self.asked.retain(|key| before.contains(key) == after.contains(key));

@@ -1,4 +1,4 @@
-//! Proposals on their way to the replicated log, and what comes out of it.
+//! Proposals on their way into the replicated log, and committed entries on their way out.
 
 use base::{Moment, NodeKey, Seed};
 use bytes::Bytes;
@@ -12,19 +12,20 @@ pub(crate) struct Order {
     seed: Seed,
     config: Config,
     log: Consensus,
-    /// Proposals of this node's services whose turn has not come.
+    /// Proposals of this node's services that are not yet committed.
     in_flight: BTreeMap<Serial, Proposal>,
-    /// Entries that are decided and not applied yet: the first of these needs an object model that a job makes.
+    /// Committed entries that are not yet applied: the first one needs an object model that a job
+    /// builds.
     decided: VecDeque<Decided>,
-    /// The log wants a snapshot, for which all that is decided has to be applied.
+    /// The log wants a snapshot, which requires all committed entries to be applied.
     snapshot_wanted: bool,
 }
 
-/// An entry of the log, read once, for it may have to wait.
+/// A committed entry of the log. It is decoded once, because it may have to wait.
 enum Decided {
     /// A proposal of this node's services.
     Own(Serial),
-    /// A command of another node, of this node's last life or of its kernel.
+    /// A command of another node, of this node's previous incarnation or of its kernel.
     Command(NodeKey, Command),
     /// The state of the network.
     Restore(Bytes),
@@ -46,7 +47,7 @@ impl Order {
         }
     }
 
-    /// Begins a log. What was proposed before is proposed again.
+    /// Founds a log. Earlier proposals are proposed again.
     pub(crate) fn bootstrap(&mut self, now: Moment) {
         self.log = Consensus::bootstrap(self.key, self.seed, self.config.clone())
             .expect("the settings are checked at the start");
@@ -56,7 +57,7 @@ impl Order {
         }
     }
 
-    /// Begins the log of a group together with its other first voters.
+    /// Founds the log of a group together with the group's other first voters.
     pub(crate) fn begin_group(&mut self, now: Moment, founder: NodeKey, voters: BTreeSet<NodeKey>) {
         self.log = Consensus::begin_group(now, self.key, founder, voters, self.seed, self.config.clone())
             .expect("the settings are checked at the start, and this node is one of the voters");
@@ -65,18 +66,19 @@ impl Order {
         }
     }
 
-    /// Puts a proposal of the services on its way.
+    /// Proposes a command of the services.
     pub(crate) fn propose(&mut self, now: Moment, proposal: Proposal) {
         match self.log.propose(now, proposal.to_bytes()) {
             Ok(serial) => {
                 self.in_flight.insert(serial, proposal);
             }
-            // The session of the caller ends with the node's membership; nothing else is lost but what it asked for.
+            // The caller's session ends with the node's membership, so nothing is lost but this
+            // request.
             Err(error) => tracing::error!(%error, command = ?proposal.command(), "not proposed"),
         }
     }
 
-    /// Puts a command of the kernel on its way.
+    /// Proposes a command of the kernel.
     pub(crate) fn command(&mut self, now: Moment, command: &Command) {
         if let Err(error) = self.log.propose(now, command.to_bytes()) {
             tracing::error!(%error, ?command, "not proposed");
@@ -90,7 +92,8 @@ impl Order {
         }
     }
 
-    /// Applies everything that is decided, up to what has to wait for a job. True if there was anything.
+    /// Applies all committed entries, up to the first one that must wait for a job. Returns true if
+    /// there were any.
     pub(crate) fn apply(&mut self, now: Moment, rti: &mut Rti, done: &mut Vec<Completion>) -> bool {
         let mut any = false;
         loop {
@@ -110,7 +113,7 @@ impl Order {
             }
             any = true;
         }
-        // The log takes all that it has given out for applied.
+        // The log assumes that every entry it has handed out is applied.
         if self.snapshot_wanted && self.decided.is_empty() {
             self.snapshot_wanted = false;
             if let Err(error) = self.log.provide_snapshot(now, &rti.snapshot()) {
@@ -120,7 +123,7 @@ impl Order {
         any
     }
 
-    /// Reads an entry. `None`: no node of this version understands it.
+    /// Decodes an entry. `None`: no node of this version understands it.
     fn read(&self, committed: Committed) -> Option<Decided> {
         match committed {
             Committed::Entry { from, serial, .. }
@@ -139,7 +142,7 @@ impl Order {
         }
     }
 
-    /// Applies what needs no job, in order. True if there was anything.
+    /// Applies, in order, the entries that need no job. Returns true if there were any.
     fn apply_ready(&mut self, now: Moment, rti: &mut Rti, done: &mut Vec<Completion>) -> bool {
         let mut any = false;
         while self.is_first_ready(rti) {
@@ -173,7 +176,7 @@ impl Order {
             tracing::error!(%error, "the state of the network is not understood: this node is of another version");
             return;
         }
-        // Those that come after the snapshot still have their turn.
+        // Proposals committed after the snapshot are still to be applied.
         let own = |decided: &&Decided| match decided {
             Decided::Own(_) => true,
             Decided::Command(from, _) => *from == self.key,
@@ -207,7 +210,7 @@ impl Order {
         self.log.suspect(now, key);
     }
 
-    /// See [`Consensus::greet`]; by the leader alone, so that it is said once.
+    /// See [`Consensus::greet`]. Only the leader calls it, so that one greeting is sent.
     pub(crate) fn greet(&mut self, now: Moment, key: NodeKey) {
         if self.log.is_leader() {
             self.log.greet(now, key);

@@ -1,4 +1,4 @@
-//! Founding the successor of a network that is lost: where [`consensus::reformation`] meets the
+//! Founding the successor of a lost network: the connection of [`consensus::reformation`] with the
 //! log, the links and the disk.
 
 use super::envelope::Unicast;
@@ -11,20 +11,20 @@ use overlay::{Target, TopologyKind};
 use rti::{Command, Rti};
 use std::collections::{BTreeSet, VecDeque};
 
-/// Messages of the log that wait for a disk, in each direction. Raft sends again what is dropped
-/// beyond.
+/// Limit of the messages of the log that wait for a disk, in each direction. Messages beyond it are
+/// dropped; Raft sends them again.
 const WITHHELD_MAX: usize = 4_096;
 
-/// Messages of the log that wait until its configuration is stored.
+/// Messages of the log that wait until the log's configuration is stored.
 #[derive(Default)]
 pub(crate) struct Withheld {
     outgoing: VecDeque<(NodeKey, Bytes)>,
     incoming: VecDeque<(NodeKey, Bytes)>,
-    /// The version of the configuration that was handed over to be stored.
+    /// The version of the configuration that was last handed over to be stored.
     noted: (u64, u64),
 }
 
-/// The part of a node that looks for a successor of its network.
+/// The machine that looks for a successor of the node's network.
 pub(super) fn machine(config: &NetworkConfig, key: NodeKey) -> Reformation {
     let overlay = &config.overlay;
     let contact = Contact { name: overlay.name.clone(), urls: overlay.urls.clone() };
@@ -32,8 +32,9 @@ pub(super) fn machine(config: &NetworkConfig, key: NodeKey) -> Reformation {
     Reformation::new(key, contact, overlay.seed.split("reformation"), clock, config.kept.clone())
 }
 
-/// Links to the voters of a mesh that this node was a member of: the node that it once joined by
-/// may be gone. In other shapes links are laid by hand, and voters have no URLs.
+/// Link targets for the voters of a mesh that this node was a member of, because the node by which
+/// it once joined may be gone. In other shapes links are configured by hand, and voters have no
+/// URLs.
 pub(super) fn targets(head: Option<&Head>, config: &NetworkConfig) -> Vec<Target> {
     let Some(head) = head.filter(|_| config.overlay.topology == TopologyKind::Mesh) else {
         return Vec::new();
@@ -51,7 +52,8 @@ pub(super) fn targets(head: Option<&Head>, config: &NetworkConfig) -> Vec<Target
 }
 
 impl Network {
-    /// A message of the log came. A node that is in no network is in no log either.
+    /// Handles a message of the log. A node that is in no network ignores it, because it is in no
+    /// log either.
     pub(super) fn take_log_message(&mut self, now: Moment, from: NodeKey, message: Bytes) {
         if matches!(self.membership.standing, Standing::Searching(_)) {
             return;
@@ -63,8 +65,9 @@ impl Network {
         }
     }
 
-    /// Sends what the log has for other members. A new configuration is stored first: then nobody
-    /// has heard of an entry of this node's that it might forget. True if anything moved.
+    /// Sends the log's messages to other members. A new configuration is stored first, so that no
+    /// other node learns of an entry of this node that the node might forget. Returns true if
+    /// anything moved.
     pub(super) fn send_log_messages(&mut self, now: Moment) -> bool {
         self.note_configuration();
         let mut any = false;
@@ -110,8 +113,8 @@ impl Network {
         self.reformation.head()?.contacts.get(&key).cloned()
     }
 
-    /// Tells the machine where this node stands, and does what it wants. True if it wanted
-    /// anything.
+    /// Tells the machine the standing of this node, and carries out the machine's requests. Returns
+    /// true if there were any.
     pub(super) fn drive_reformation(&mut self, now: Moment) -> bool {
         let outside = matches!(self.membership.standing, Standing::Searching(_)) && !self.leaving;
         self.reformation.set_outside(now, outside);
@@ -162,7 +165,7 @@ impl Network {
         self.overlay.set_network(now, network);
         let voters: BTreeSet<NodeKey> = proposal.voters.keys().copied().collect();
         self.order.begin_group(now, proposal.founder, voters);
-        // The machine has stored this configuration before it said so.
+        // The machine stored this configuration before it reported it.
         self.withheld.noted = self.order.log().configuration().version();
         self.membership.found(now);
         let name = self.config.overlay.name.clone();
@@ -170,8 +173,7 @@ impl Network {
         self.reformation.set_outside(now, false);
     }
 
-    /// Whether so many voters were started again since that no majority of the network can ever be
-    /// together.
+    /// Whether so many voters have restarted that the network can never have a majority again.
     pub(super) fn is_beyond_recovery(&self, rti: &Rti) -> bool {
         let restarted = |key: NodeKey| {
             rti.control().node_by_key(key).is_some_and(|record| self.overlay.is_restarted(key, &record.name))
@@ -193,7 +195,8 @@ impl Network {
         self.review_due = true;
     }
 
-    /// The voters of the last network of this node, while it is in none and waits for a majority.
+    /// The voters of this node's last network, while the node is in none and waits for a majority
+    /// of them.
     pub(crate) fn awaited_voters(&self) -> Option<Vec<String>> {
         let head = self.reformation.head()?;
         matches!(self.membership.standing, Standing::Searching(_)).then(|| head.voter_names())

@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 /// A node of the network.
 #[derive(Clone, Debug)]
 pub struct NodeStatus {
-    /// The number by which handles know it; none before it is a member.
+    /// The number that identifies it in handles; `None` before it is a member.
     pub node: Option<rti::NodeId>,
-    /// Which start of it.
+    /// Its incarnation.
     pub key: NodeKey,
-    /// It takes part in elections.
+    /// Whether it takes part in elections.
     pub voter: bool,
-    /// It leads the replicated log.
+    /// Whether it leads the replicated log.
     pub leader: bool,
 }
 
@@ -26,15 +26,15 @@ pub struct NodeStatus {
 pub struct NetworkStatus {
     /// Its name.
     pub name: String,
-    /// Which start of it.
+    /// Its incarnation.
     pub key: NodeKey,
-    /// Which network; 0 for none yet.
+    /// The number of its network; 0 for none yet.
     pub network: u64,
-    /// How the nodes are joined.
+    /// The topology of the network.
     pub topology: TopologyKind,
-    /// It is a member: federates can be served.
+    /// Whether it is a member: federates can be served.
     pub member: bool,
-    /// It is in contact with a majority.
+    /// Whether it is in contact with a majority.
     pub quorum: bool,
     /// Members, by key.
     pub members: Vec<NodeStatus>,
@@ -42,7 +42,7 @@ pub struct NetworkStatus {
     pub map: NetworkMap,
     /// The links of this node.
     pub links: Vec<OwnLink>,
-    /// What they did so far.
+    /// The traffic of each link so far.
     pub traffic: BTreeMap<LinkId, LinkTraffic>,
     /// The multicast groups that it takes part in.
     pub groups: Vec<GroupStatus>,
@@ -60,16 +60,19 @@ pub struct NetworkStatus {
     pub log: consensus::Status,
 }
 
-/// Messages over all links of a node together, whatever frames they were in: of routers, and of the services in them.
+/// Messages over all links of a node together, no matter how they were packed into frames: those of
+/// routers, and those of the services within them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LinkMessages {
-    /// Messages of routers that came.
+    /// Router messages received.
     pub received: u64,
-    /// Messages of routers that went to multicast groups, once each, or to one member of them.
+    /// Router messages sent to multicast groups, including those directed at one member. Each
+    /// counts once.
     pub grouped: u64,
-    /// Messages of this node's services to others; those that are said in one breath are one message of routers.
+    /// Messages that this node's services sent to others. Those sent in one batch are one router
+    /// message.
     pub said: u64,
-    /// Messages of others' services, as they were taken here.
+    /// Messages of other nodes' services that were accepted here.
     pub heard: u64,
 }
 

@@ -1,57 +1,58 @@
-//! What passes over the links of this node, as the world counts it, and how fast.
+//! The traffic of this node's links, as the world counts it, and its rates.
 
 use base::Moment;
 use std::time::Duration;
 
-/// Two readings that are closer than this give no rate: it would be chance.
+/// Readings closer together than this give no rate, because it would be random.
 const SPAN_MIN: Duration = Duration::from_millis(200);
 
-/// What a link did since it came up, as its world counts it. All count up, but for `lost_datagrams`: one that comes late
-/// is no longer lost.
+/// The activity of a link since it came up, as its world counts it. All counters only rise, except
+/// `lost_datagrams`: a datagram that arrives late is no longer lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCounts {
-    /// Frames put into the reliable stream.
+    /// Frames written to the reliable stream.
     pub sent_frames: u64,
-    /// Bytes that the stream took, lengths of frames included.
+    /// Bytes written to the stream, including the length fields of frames.
     pub sent_bytes: u64,
-    /// Frames that came in the stream.
+    /// Frames received in the stream.
     pub received_frames: u64,
-    /// Bytes that came in the stream, lengths of frames included.
+    /// Bytes received in the stream, including the length fields of frames.
     pub received_bytes: u64,
-    /// Times that the stream took no more.
+    /// Number of times that the stream accepted no more.
     pub full: u64,
-    /// Datagrams with frames given to the network.
+    /// Datagrams with frames that were handed to the network.
     pub sent_datagrams: u64,
-    /// Datagrams that the system refused to send.
+    /// Datagrams that the operating system refused to send.
     pub refused_datagrams: u64,
-    /// Datagrams that an emulated line of this side lost; the other side misses them as lost.
+    /// Datagrams that an emulated line at this end lost. The other end counts them as lost.
     pub emulated_losses: u64,
-    /// Datagrams with frames that came, without duplicates.
+    /// Datagrams with frames that were received, without duplicates.
     pub received_datagrams: u64,
-    /// Datagrams that others with higher numbers overtook, and that have not come since.
+    /// Datagrams that were overtaken by higher numbers and have not arrived since.
     pub lost_datagrams: u64,
-    /// Datagrams that came after one with a higher number.
+    /// Datagrams that arrived after a higher number.
     pub late_datagrams: u64,
-    /// Datagrams that came again, and were thrown away.
+    /// Datagrams that arrived again and were dropped.
     pub duplicate_datagrams: u64,
-    /// Datagrams that came and were none of this link.
+    /// Datagrams received that do not belong to this link.
     pub foreign_datagrams: u64,
 }
 
-/// What passes over a link per second: the mean between the last two readings of its counters, about a second apart.
+/// The traffic of a link per second: the mean between the last two readings of its counters, about
+/// a second apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkRates {
-    /// Frames put into the stream.
+    /// Frames written to the stream.
     pub sent_frames: f64,
-    /// Bytes that the stream took.
+    /// Bytes written to the stream.
     pub sent_bytes: f64,
-    /// Frames that came in the stream.
+    /// Frames received in the stream.
     pub received_frames: f64,
-    /// Bytes that came in the stream.
+    /// Bytes received in the stream.
     pub received_bytes: f64,
-    /// Datagrams given to the network.
+    /// Datagrams handed to the network.
     pub sent_datagrams: f64,
-    /// Datagrams that came.
+    /// Datagrams received.
     pub received_datagrams: f64,
 }
 
@@ -60,19 +61,19 @@ pub struct LinkRates {
 pub struct LinkTraffic {
     /// When the counters were read; at first, when the link came up.
     pub at: Moment,
-    /// What it did so far.
+    /// The counters so far.
     pub counts: LinkCounts,
-    /// What it lately did; `None` before the counters were read.
+    /// The rates; `None` before the second reading.
     pub rates: Option<LinkRates>,
 }
 
 impl LinkTraffic {
-    /// Of a link that has just come up.
+    /// The traffic of a link that has just come up.
     pub(super) fn begin(now: Moment) -> Self {
         Self { at: now, ..Self::default() }
     }
 
-    /// The counters were read again.
+    /// Takes a new reading of the counters.
     pub(super) fn read(&mut self, now: Moment, counts: LinkCounts) {
         let span = now.since(self.at);
         if span < SPAN_MIN {
@@ -120,7 +121,7 @@ mod tests {
             received_datagrams: 2.0,
         };
         assert_eq!((traffic.counts, traffic.rates), (first, Some(expected)));
-        // Only one side went on.
+        // Only one side continued.
         let second = LinkCounts { sent_frames: 101, sent_bytes: 10_100, ..first };
         traffic.read(Moment::from_millis(12_500), second);
         let expected = LinkRates { sent_frames: 2.0, sent_bytes: 200.0, ..LinkRates::default() };
@@ -138,7 +139,7 @@ mod tests {
         assert_eq!(traffic, LinkTraffic::begin(Moment::ZERO));
         traffic.read(Moment::from_millis(250), counts(7));
         assert_eq!(traffic.rates.map(|rates| rates.sent_frames), Some(28.0));
-        // A world that counts from the start again is no reason for nonsense.
+        // A world whose counters start again from zero must not produce absurd rates.
         traffic.read(Moment::from_secs(1), counts(0));
         assert_eq!(traffic.rates.map(|rates| rates.sent_frames), Some(0.0));
     }

@@ -1,4 +1,4 @@
-//! A channel between routers, as one end of it counts.
+//! The counters of one end of a channel between routers.
 
 use crate::network::ChannelStatus;
 use router::{ClientFlags, DropReason, Priority};
@@ -10,17 +10,17 @@ use std::collections::BTreeMap;
 pub struct ChannelReport {
     /// The node at the other end.
     pub to: String,
-    /// Which of the node's routers: router, Primary, PopUp, PullDown.
+    /// The router of the node: router, Primary, PopUp, PullDown.
     pub role: String,
     /// Flags of the client: source, sink, persistent, upper.
     pub flags: String,
     /// Interests that the other end has declared.
     pub interests: usize,
-    /// Messages and bytes that wait.
+    /// Number of messages that wait.
     pub waiting: usize,
     /// Bytes that wait.
     pub waiting_bytes: usize,
-    /// More waits than is good: senders are held back.
+    /// The pipe has exceeded its high-water mark: senders are paused.
     pub congested: bool,
     /// Messages sent so far.
     pub sent_messages: u64,
@@ -28,14 +28,15 @@ pub struct ChannelReport {
     pub sent_bytes: u64,
     /// Messages received so far.
     pub received_messages: u64,
-    /// Messages sent per second, lately.
+    /// Messages sent per second, recently.
     pub sent_messages_per_s: f64,
-    /// Messages dropped so far, by class and reason; what is 0 is left out.
+    /// Messages dropped so far, by class and reason. Zeros are left out.
     pub dropped: BTreeMap<String, u64>,
 }
 
 impl ChannelReport {
-    /// Of a client towards the node called `to`; `rate` is what it lately sent.
+    /// The report of a client towards the node called `to`. `rate` is its recent number of messages
+    /// per second.
     pub(crate) fn of(to: String, status: &ChannelStatus, rate: f64) -> Self {
         let mut dropped = BTreeMap::new();
         for class in Priority::ALL {

@@ -1,42 +1,43 @@
-//! A multicast group, as one member of it counts.
+//! The counters of one member of a multicast group.
 
 use crate::network::GroupStatus;
 use serde::{Deserialize, Serialize};
 
-/// A multicast group that a node takes part in: what it did there since it joined.
+/// A multicast group that a node takes part in, with its activity there since it joined.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupReport {
-    /// Which of the groups of its site, from 0.
+    /// The group of its site, from 0.
     pub group: usize,
     /// Nodes that it hears there.
     pub hears: usize,
-    /// Neighbours that say that they hear it there: for them it sends once what several of them want.
+    /// Neighbours that report that they hear it there. The node sends once what several of them
+    /// want.
     pub reaches: usize,
     /// Messages that wait to be sent to the group.
     pub waiting: usize,
     /// Messages sent to the group, once each.
     pub sent_messages: u64,
-    /// Frames with these messages, and with those directed at one member.
+    /// Frames that carried these messages, or messages directed at one member.
     pub sent_frames: u64,
-    /// Those of them that are repaired in the group.
+    /// Those of them that the group repairs.
     pub reliable_frames: u64,
-    /// Those of them that went to one member.
+    /// Those of them that were directed at one member.
     pub directed_frames: u64,
-    /// Reliable frames sent again, because members asked.
+    /// Reliable frames sent again because members requested them.
     pub repaired_frames: u64,
-    /// Frames of others that it missed and had from the group after all.
+    /// Frames of others that it missed and recovered from the group.
     pub recovered_frames: u64,
-    /// Datagrams sent, those included that hold the group together.
+    /// Datagrams sent, including those that hold the group together.
     pub sent_datagrams: u64,
     /// Their bytes.
     pub sent_bytes: u64,
-    /// Frames that came.
+    /// Frames received.
     pub received_frames: u64,
-    /// Datagrams that came.
+    /// Datagrams received.
     pub received_datagrams: u64,
-    /// Datagrams lost by an emulated line.
+    /// Datagrams that an emulated line lost.
     pub emulated_losses: u64,
-    /// Datagrams that are none of this group, or damaged, or forged.
+    /// Datagrams that belong to another group, or are damaged or forged.
     pub refused: u64,
 }
 
@@ -63,7 +64,8 @@ impl GroupReport {
         }
     }
 
-    /// What is worth telling others for its own sake: not that a quiet group is alive.
+    /// The part of the report whose change is worth an announcement. The keep-alives of a quiet
+    /// group are not.
     pub(crate) fn news(&self) -> Self {
         Self {
             group: self.group,

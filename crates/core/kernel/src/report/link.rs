@@ -1,37 +1,38 @@
-//! What passes over a link, as one end of it counts.
+//! The traffic of a link, as one end of it counts.
 
 use crate::network::{LinkCounts, LinkRates, LinkTraffic};
 use overlay::{LinkId, OwnLink};
 use serde::{Deserialize, Serialize};
 
-/// A link with less traffic, in bytes per second one way, is quiet: keep-alives, round trips and the heartbeats of the
-/// replicated log. Nobody is told that they go on.
+/// A link with less traffic than this in each direction, in bytes per second, is quiet: it carries
+/// only keep-alives, round trips and the heartbeats of the replicated log. Their continuation is
+/// not announced.
 const QUIET_BYTES_PER_S: f64 = 32_768.0;
 
-/// One end of a link that is up: what it counted since then, and what passes per second.
+/// One end of a link that is up: its counters since then, and its rates per second.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkEndReport {
     /// The node at the other end.
     pub to: String,
-    /// Frames put into the reliable stream.
+    /// Frames written to the reliable stream.
     pub sent_frames: u64,
-    /// Bytes that the stream took.
+    /// Bytes written to the stream.
     pub sent_bytes: u64,
-    /// Frames that came in the stream.
+    /// Frames received in the stream.
     pub received_frames: u64,
-    /// Bytes that came in the stream.
+    /// Bytes received in the stream.
     pub received_bytes: u64,
-    /// Times that the stream took no more.
+    /// Number of times that the stream accepted no more.
     pub full: u64,
-    /// Frames put into the stream per second, lately.
+    /// Frames written to the stream per second, recently.
     pub sent_frames_per_s: f64,
-    /// Bytes that the stream took per second.
+    /// Bytes written to the stream per second.
     pub sent_bytes_per_s: f64,
-    /// Frames that came in the stream per second.
+    /// Frames received in the stream per second.
     pub received_frames_per_s: f64,
-    /// Bytes that came in the stream per second.
+    /// Bytes received in the stream per second.
     pub received_bytes_per_s: f64,
-    /// What went beside the stream, if anything did.
+    /// Datagrams beside the stream, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<DatagramReport>,
 }
@@ -39,30 +40,31 @@ pub struct LinkEndReport {
 /// Datagrams of one end of a link: best-effort messages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DatagramReport {
-    /// Given to the network.
+    /// Handed to the network.
     pub sent: u64,
-    /// Refused by the system.
+    /// Refused by the operating system.
     pub refused: u64,
-    /// Lost by the emulated line of this end; the other end counts them as lost.
+    /// Lost by the emulated line of this end. The other end counts them as lost.
     pub emulated_losses: u64,
-    /// Came, without duplicates.
+    /// Received, without duplicates.
     pub received: u64,
-    /// Did not come, although later ones did.
+    /// Overtaken by later ones and not received.
     pub lost: u64,
-    /// Came after a later one.
+    /// Received after a later one.
     pub late: u64,
-    /// Came again, and were thrown away.
+    /// Received again, and dropped.
     pub duplicate: u64,
-    /// Came and were none of this link.
+    /// Received, but not part of this link.
     pub foreign: u64,
-    /// Given to the network per second, lately.
+    /// Handed to the network per second, recently.
     pub sent_per_s: f64,
-    /// Came per second.
+    /// Received per second.
     pub received_per_s: f64,
 }
 
 impl LinkEndReport {
-    /// Of all links with a known node at the other end whose counters were read.
+    /// The reports of all links that have a known node at the other end and whose counters were
+    /// read.
     pub(crate) fn all(links: &[OwnLink], traffic: impl Fn(LinkId) -> Option<LinkTraffic>) -> Vec<Self> {
         let end = |link: &OwnLink| {
             let (_, name) = link.peer.as_ref()?;
@@ -89,7 +91,7 @@ impl LinkEndReport {
         }
     }
 
-    /// More passes than what keeps the network together.
+    /// Whether it carries more than the traffic that keeps the network together.
     pub(crate) fn is_busy(&self) -> bool {
         self.sent_bytes_per_s.max(self.received_bytes_per_s) > QUIET_BYTES_PER_S
             || self
@@ -98,7 +100,8 @@ impl LinkEndReport {
                 .is_some_and(|datagrams| datagrams.sent_per_s + datagrams.received_per_s > 0.0)
     }
 
-    /// What is worth telling others for its own sake: not that a quiet link is alive.
+    /// The part of the report whose change is worth an announcement. The keep-alives of a quiet
+    /// link are not.
     pub(crate) fn news(&self) -> Self {
         match self.is_busy() {
             true => self.clone(),
@@ -129,7 +132,7 @@ impl DatagramReport {
     }
 }
 
-/// Digits that mean nothing are not told to a whole network.
+/// Rounds to tenths. More digits mean nothing and are not announced to a whole network.
 fn tenths(rate: f64) -> f64 {
     (rate * 10.0).round() / 10.0
 }

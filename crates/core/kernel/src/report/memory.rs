@@ -1,13 +1,13 @@
-//! What the memory of a node is used for.
+//! The uses of a node's memory.
 
 use crate::Kernel;
 use base::MemoryStatus;
 use serde::{Deserialize, Serialize};
 
-/// The memory that clients of a node may take, and what it is used for.
+/// The memory that the clients of a node may use, and its uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryReport {
-    /// All that may be used, in bytes.
+    /// The memory that clients may use, in bytes.
     pub total: usize,
     /// Each use.
     pub uses: Vec<MemoryUseReport>,
@@ -24,7 +24,7 @@ pub struct MemoryUseReport {
     pub peak: usize,
     /// Bytes that it may use now.
     pub bound: usize,
-    /// Times that clients had to wait because little was left.
+    /// Number of times that clients had to wait because little memory was left.
     pub held_back: u64,
     /// Calls refused because nothing was left.
     pub refused: u64,

@@ -1,4 +1,4 @@
-//! What changes the control plane.
+//! Commands: changes of the control plane.
 
 use super::{ExecutionId, NodeId};
 use crate::modules::ModuleText;
@@ -8,11 +8,11 @@ use hla::handle::{FederateHandle, InteractionClassHandle, ObjectClassHandle, Obj
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// What a node may publish: the granularity at which nodes find each other.
+/// A publication of a node. Nodes find each other at this granularity.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum PublishedClass {
-    /// Instances registered at exactly this class: one of the node's federates publishes the class, or an instance
-    /// of it has its home there.
+    /// Instances registered at exactly this class. The node publishes it while one of its federates
+    /// publishes the class or an instance of the class has its home there.
     Objects(ObjectClassHandle),
     /// Interactions sent at exactly this class.
     Interactions(InteractionClassHandle),
@@ -35,7 +35,8 @@ pub enum Command {
         modules: Vec<ModuleText>,
         /// Name of the logical time implementation; empty for the default.
         time: String,
-        /// The automatic resign directive of federates where the modules set none: that of the creating node.
+        /// The automatic resign directive of federates, for modules that set none: that of the
+        /// creating node.
         #[serde(with = "super::wire::resign_action")]
         directive: ResignAction,
     },
@@ -48,47 +49,48 @@ pub enum Command {
     Join {
         /// Name of the federation execution.
         federation: String,
-        /// Name of the federate; `None` has the RTI make one.
+        /// Name of the federate; `None` lets the RTI make one.
         name: Option<String>,
         /// Type of the federate.
         federate_type: String,
         /// Additional FOM modules.
         modules: Vec<ModuleText>,
-        /// Modules that this federation execution had already were left out: every federate brings the same ones, and
-        /// they are large.
+        /// Set if modules that this federation execution already had were left out. Every federate
+        /// brings the same modules, and they are large.
         known: Option<ExecutionId>,
         /// The node that the federate is connected to.
         node: NodeId,
     },
-    /// Resign Federation Execution (4.12), after the federate's objects were dealt with.
+    /// Resign Federation Execution (4.12), after the federate's objects were disposed of.
     Resign {
-        /// Which federation execution.
+        /// The federation execution.
         execution: ExecutionId,
-        /// Who leaves.
+        /// The federate that resigns.
         federate: FederateHandle,
-        /// How its node has disposed of its objects. The other nodes do the same to those that they still know as its own
-        /// should its node die before they hear of it.
+        /// The way in which its node has disposed of its objects. If that node dies before the
+        /// other nodes have heard of it, they do the same to the instances that they still know as
+        /// the federate's.
         #[serde(with = "super::wire::resign_action")]
         action: ResignAction,
     },
     /// Register Federation Synchronization Point (4.14).
     RegisterSync {
-        /// Which federation execution.
+        /// The federation execution.
         execution: ExecutionId,
-        /// Who registers.
+        /// The federate that registers the point.
         federate: FederateHandle,
         /// The label.
         label: String,
         /// The tag for the announcement.
         tag: Vec<u8>,
-        /// Who shall synchronize; empty for everybody, later joiners included.
+        /// The synchronization set; empty for all federates, later joiners included.
         set: BTreeSet<FederateHandle>,
     },
     /// Synchronization Point Achieved (4.17).
     AchieveSync {
-        /// Which federation execution.
+        /// The federation execution.
         execution: ExecutionId,
-        /// Who achieved it.
+        /// The federate that achieved the point.
         federate: FederateHandle,
         /// The label.
         label: String,
@@ -97,76 +99,80 @@ pub enum Command {
     },
     /// Reserve Object Instance Name (6.2) or Reserve Multiple Object Instance Names (6.5).
     ReserveNames {
-        /// Which federation execution.
+        /// The federation execution.
         execution: ExecutionId,
-        /// Who reserves.
+        /// The federate that reserves the names.
         federate: FederateHandle,
         /// The names.
         names: BTreeSet<String>,
-        /// Which of the two services asked, as their callbacks differ.
+        /// Whether the second service was called; the callbacks differ.
         multiple: bool,
     },
     /// Release Object Instance Name (6.4) or Release Multiple Object Instance Names (6.7).
     ReleaseNames {
-        /// Which federation execution.
+        /// The federation execution.
         execution: ExecutionId,
-        /// Who releases.
+        /// The federate that releases the names.
         federate: FederateHandle,
-        /// The names: all of them or none.
+        /// The names. Either all of them are released or none.
         names: BTreeSet<String>,
     },
-    /// An instance was registered under a reserved name; or the new home of an instance, whose node is gone, makes
-    /// sure that the name is still taken.
+    /// An instance was registered under a reserved name. Also used by the new home of an instance
+    /// whose node is gone, to make sure that the name stays taken.
     UseName {
-        /// Which federation execution.
+        /// The federation execution.
         execution: ExecutionId,
         /// The name.
         name: String,
         /// The instance.
         instance: ObjectInstanceHandle,
     },
-    /// The instance of that name is gone. Nothing when the name is another instance's by now.
+    /// The instance of that name is gone. No effect if the name belongs to another instance by
+    /// then.
     FreeName {
-        /// Which federation execution.
+        /// The federation execution.
         execution: ExecutionId,
         /// The name.
         name: String,
         /// The instance.
         instance: ObjectInstanceHandle,
     },
-    /// A node becomes part of the network and gets its number. Nothing when it is part of it already.
+    /// A node becomes part of the network and gets a number. No effect if it is part of it already.
     AddNode {
-        /// Which start of it.
+        /// Its incarnation.
         key: NodeKey,
         /// Its name, unique among the nodes that are part of the network.
         name: String,
     },
-    /// A node is gone for good: its federates are resigned. Nothing when it is not part of the network.
+    /// A node is gone for good: its federates are resigned. No effect if it is not part of the
+    /// network.
     RemoveNode {
-        /// Which start of it.
+        /// Its incarnation.
         key: NodeKey,
     },
-    /// A node has its first publisher of a class, or no publisher any more.
+    /// A node has its first publisher of a class, or no longer has any.
     Publishes {
-        /// Which federation execution.
+        /// The federation execution.
         execution: ExecutionId,
         /// The node.
         node: NodeId,
-        /// What it publishes.
+        /// The publication.
         what: PublishedClass,
-        /// Whether it does from now on.
+        /// Whether the node publishes it from now on.
         on: bool,
     },
-    /// Set Automatic Resign Directive (10.45): what becomes of the federate's objects should it be lost.
+    /// Set Automatic Resign Directive (10.45): how the federate's objects are disposed of if it is
+    /// lost.
     SetResignDirective {
-        /// Which federation execution.
+        /// The federation execution.
         execution: ExecutionId,
-        /// Who set it.
+        /// The federate that set it.
         federate: FederateHandle,
         /// The directive.
         #[serde(with = "super::wire::resign_action")]
         directive: ResignAction,
     },
-    /// Changes nothing. What a node reads when its barrier's turn has come is no older than the barrier.
+    /// Changes nothing. A node that has reached its own barrier in the log reads a state no older
+    /// than the barrier.
     Barrier,
 }

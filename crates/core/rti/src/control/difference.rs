@@ -1,12 +1,13 @@
-//! What happened between an older state and a newer one of the same history, as events.
+//! The difference between an older state and a newer one of the same history, as events.
 
 use super::{ControlPlane, Event, ExecutionId, Federation, NodeId, PublishedClass};
 use hla::handle::FederateHandle;
 use std::collections::BTreeSet;
 
 impl ControlPlane {
-    /// Events that lead from this state to `newer`, for a node that missed the commands between. What came and went
-    /// meanwhile is not among them. Those about synchronization points and directives concern the federates of node `own` alone.
+    /// Events that lead from this state to `newer`, for a node that missed the commands in between.
+    /// They leave out everything that came and went in between. Events about synchronization points
+    /// and directives concern only the federates of node `own`.
     pub(crate) fn difference(&self, newer: &ControlPlane, own: Option<NodeId>) -> Vec<Event> {
         let mut events = Vec::new();
         for record in newer.nodes().filter(|record| self.node(record.node).is_none()) {
@@ -42,7 +43,8 @@ fn published(execution: ExecutionId, what: PublishedClass, node: NodeId, on: boo
     Event::PublishersChanged { execution, node, what, on }
 }
 
-/// The state does not say whether a federate resigned before its node died; its directive holds then.
+/// The state does not record whether a federate resigned before its node died. Its directive
+/// applies then.
 fn resigned(old: &Federation, federate: FederateHandle, newer: &ControlPlane) -> Event {
     let member = &old.members[&federate];
     let (node, action) = (member.node, member.directive);
@@ -50,7 +52,7 @@ fn resigned(old: &Federation, federate: FederateHandle, newer: &ControlPlane) ->
     Event::Resigned { execution: old.id, federate, node, action, lost }
 }
 
-/// A federation execution before and after.
+/// A federation execution, before and after.
 struct Step<'a> {
     old: &'a Federation,
     new: &'a Federation,
@@ -87,7 +89,7 @@ impl Step<'_> {
         for &(what, node) in new.difference(&old) {
             events.push(published(self.new.id, what, node, true));
         }
-        // Those of a node that is told to be gone go with it.
+        // Publications of a node whose removal is reported go with the node.
         let gone = |node| self.older.node(node).is_some() && self.newer.node(node).is_none();
         for &(what, node) in old.difference(&new).filter(|&&(_, node)| !gone(node)) {
             events.push(published(self.new.id, what, node, false));

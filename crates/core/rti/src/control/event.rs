@@ -1,4 +1,4 @@
-//! What followed from a command.
+//! Events: the consequences of commands.
 
 use super::{ExecutionId, NodeId, PublishedClass, SyncRefusal, Synchronized};
 use base::NodeKey;
@@ -6,40 +6,42 @@ use hla::api::ResignAction;
 use hla::handle::FederateHandle;
 use std::collections::BTreeSet;
 
-/// What applying a [`Command`](super::Command) changed, for the object plane and the federates of each node.
+/// A change made by applying a [`Command`](super::Command), for the object plane and the federates
+/// of each node.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Event {
-    /// A federation execution exists.
+    /// A federation execution was created.
     Created(ExecutionId),
-    /// A federation execution is gone.
+    /// A federation execution was destroyed.
     Destroyed(ExecutionId),
-    /// The object model of a federation execution grew; old handles are unchanged.
+    /// The object model of a federation execution was extended. Existing handles are unchanged.
     ModelExtended(ExecutionId),
     /// A federate joined.
     Joined {
-        /// Which federation execution.
+        /// The federation execution.
         execution: ExecutionId,
         /// Its handle.
         federate: FederateHandle,
     },
-    /// A federate left.
+    /// A federate resigned or was lost.
     Resigned {
-        /// Which federation execution.
+        /// The federation execution.
         execution: ExecutionId,
         /// The handle it had.
         federate: FederateHandle,
         /// The node it was connected to.
         node: NodeId,
-        /// How its objects are dealt with: the action of a federate that resigned, the automatic resign directive of
-        /// one that was lost.
+        /// How its objects are disposed of: the action of a federate that resigned, or the
+        /// automatic resign directive of one that was lost.
         action: ResignAction,
-        /// Its node is gone and its objects are still to be dealt with. False: its node has dealt with them.
+        /// True: its node is gone, and its objects must still be disposed of. False: its node has
+        /// disposed of them.
         lost: bool,
     },
-    /// Outcome of a registration, for the registrant.
+    /// The outcome of a registration, for the registrant.
     SyncRegistration {
-        /// Which federation execution.
+        /// The federation execution.
         execution: ExecutionId,
         /// The registrant.
         federate: FederateHandle,
@@ -50,18 +52,18 @@ pub enum Event {
     },
     /// A point is announced to some federates.
     SyncAnnounced {
-        /// Which federation execution.
+        /// The federation execution.
         execution: ExecutionId,
-        /// Whom to tell.
+        /// The federates to tell.
         to: BTreeSet<FederateHandle>,
         /// The label.
         label: String,
         /// The registrant's tag.
         tag: Vec<u8>,
     },
-    /// A federate's automatic resign directive is another one.
+    /// The automatic resign directive of a federate has changed.
     DirectiveSet {
-        /// Which federation execution.
+        /// The federation execution.
         execution: ExecutionId,
         /// The federate.
         federate: FederateHandle,
@@ -70,60 +72,61 @@ pub enum Event {
     },
     /// A federation is synchronized.
     Synchronized {
-        /// Which federation execution.
+        /// The federation execution.
         execution: ExecutionId,
         /// The point.
         point: Synchronized,
     },
-    /// Outcome of a name reservation, for the federate that asked.
+    /// The outcome of a name reservation, for the federate that asked.
     NamesReserved {
-        /// Which federation execution.
+        /// The federation execution.
         execution: ExecutionId,
-        /// Who asked.
+        /// The federate that asked.
         federate: FederateHandle,
         /// The names, as asked for.
         names: BTreeSet<String>,
-        /// All of them are its own now; or else none, because at least one was taken.
+        /// True: the federate has reserved all of them. False: it has reserved none, because at
+        /// least one was taken.
         granted: bool,
-        /// Which service asked.
+        /// Whether the service for several names was called.
         multiple: bool,
     },
-    /// A node is part of the network.
+    /// A node has become part of the network.
     NodeAdded {
         /// Its number.
         node: NodeId,
-        /// Which start of it.
+        /// Its incarnation.
         key: NodeKey,
         /// Its name.
         name: String,
     },
-    /// A node is gone for good; [`Event::Resigned`] of its federates came before. It publishes nothing any more,
-    /// which no [`Event::PublishersChanged`] says.
+    /// A node is gone for good. [`Event::Resigned`] of its federates came before. It publishes
+    /// nothing any longer; no [`Event::PublishersChanged`] reports this.
     NodeRemoved {
-        /// The number it had; not given again.
+        /// The number it had, which is not assigned again.
         node: NodeId,
-        /// Which start of it.
+        /// Its incarnation.
         key: NodeKey,
     },
-    /// A node publishes a class from now on, or no more.
+    /// A node publishes a class from now on, or no longer does.
     PublishersChanged {
-        /// Which federation execution.
+        /// The federation execution.
         execution: ExecutionId,
         /// The node.
         node: NodeId,
-        /// What it publishes.
+        /// The publication.
         what: PublishedClass,
-        /// Whether it does.
+        /// Whether the node publishes it.
         on: bool,
     },
-    /// Members of a synchronized point could not be told: this node was so far behind that the point's outcome is
-    /// known no more. Only a restored snapshot leads to it.
+    /// Members of a synchronized point cannot be told its outcome: this node was so far behind that
+    /// the outcome is no longer recorded. Only restoring a snapshot leads to this event.
     SyncMissed {
-        /// Which federation execution.
+        /// The federation execution.
         execution: ExecutionId,
         /// The label.
         label: String,
-        /// Who was not told.
+        /// The federates that were not told.
         federates: BTreeSet<FederateHandle>,
     },
 }

@@ -1,4 +1,4 @@
-//! One federation execution as the control plane knows it.
+//! One federation execution, as the control plane records it.
 
 use super::{Event, ExecutionId, NameTable, NodeId, PublishedClass, SyncPoints};
 use hla::api::ResignAction;
@@ -14,16 +14,16 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Member {
     /// Its name, unique among the joined federates.
     pub name: String,
-    /// Its type, as it gave it.
+    /// Its type, as given by the federate.
     pub federate_type: String,
     /// The node that it is connected to.
     pub node: NodeId,
-    /// Its automatic resign directive: what becomes of its objects should its node die.
+    /// Its automatic resign directive: how its objects are disposed of if its node dies.
     #[serde(with = "super::wire::resign_action")]
     pub directive: ResignAction,
 }
 
-/// Memory that a federation execution costs that is empty.
+/// Memory of an empty federation execution, in bytes.
 pub(crate) const FEDERATION_BYTES: usize = 2 << 10;
 
 /// Memory that a joined federate costs, in all machines: `meshrti bench memory` measures 5.3 KiB
@@ -48,9 +48,10 @@ pub struct Federation {
     pub names: NameTable,
     pub(super) members: BTreeMap<FederateHandle, Member>,
     pub(super) last_federate: u32,
-    /// The creator brought a MIM of its own.
+    /// The creator supplied a MIM of its own.
     pub(super) own_mim: bool,
-    /// How many modules came in at creation and then with each extension. The model's handles follow from it.
+    /// The number of modules at creation, and of each later extension. The model's handles follow
+    /// from it.
     pub(super) batches: Vec<u32>,
     pub(super) publishers: BTreeMap<PublishedClass, BTreeSet<NodeId>>,
 }
@@ -80,8 +81,8 @@ impl Federation {
         }
     }
 
-    /// Memory that it takes without its object model, about: names, synchronization points and
-    /// members. Cost: none.
+    /// Memory without the object model, in bytes: an estimate for names, synchronization points and
+    /// members. Cost: O(1).
     pub(crate) fn bytes(&self) -> usize {
         FEDERATION_BYTES
             + self.members.len() * MEMBER_BYTES
@@ -94,7 +95,7 @@ impl Federation {
         self.members.iter().map(|(&handle, member)| (handle, member))
     }
 
-    /// How many federates are joined.
+    /// The number of joined federates.
     pub fn member_count(&self) -> usize {
         self.members.len()
     }
@@ -109,17 +110,17 @@ impl Federation {
         self.members.iter().find(|(_, member)| member.name == name).map(|(&handle, _)| handle)
     }
 
-    /// True when the handle was given to some federate that is joined or has left.
+    /// Whether the handle was assigned to a federate that is joined or has left.
     pub fn was_member(&self, federate: FederateHandle) -> bool {
         federate.is_valid() && federate.0 <= self.last_federate
     }
 
-    /// The federate that joined last; invalid when none ever did.
+    /// The federate that joined last; invalid if none ever did.
     pub fn latest_federate(&self) -> FederateHandle {
         FederateHandle(self.last_federate)
     }
 
-    /// How many times the object model was extended.
+    /// The number of extensions of the object model.
     pub fn model_version(&self) -> u32 {
         self.batches.len() as u32 - 1
     }
@@ -129,7 +130,7 @@ impl Federation {
         self.publishers.get(&what).into_iter().flatten().copied()
     }
 
-    /// Everything that some node publishes, and each node that does.
+    /// All publications, each with every node that has it.
     pub fn publications(&self) -> impl Iterator<Item = (PublishedClass, NodeId)> + '_ {
         self.publishers.iter().flat_map(|(&what, nodes)| nodes.iter().map(move |&node| (what, node)))
     }
@@ -214,12 +215,12 @@ impl Federation {
         }
     }
 
-    /// A federate leaves whose objects were dealt with.
+    /// A federate leaves after its objects were disposed of.
     pub(super) fn resign(&mut self, federate: FederateHandle, action: ResignAction) -> Vec<Event> {
         self.leave(federate, Some(action))
     }
 
-    /// Resigns every federate of a node that is gone, and forgets what it published.
+    /// Resigns all federates of a node that is gone, and forgets its publications.
     pub(super) fn remove_node(&mut self, node: NodeId) -> Vec<Event> {
         self.publishers.retain(|_, nodes| {
             nodes.remove(&node);
@@ -230,7 +231,8 @@ impl Federation {
         gone.into_iter().flat_map(|federate| self.leave(federate, None)).collect()
     }
 
-    /// A federate leaves: with `action` its node has dealt with its objects, without it is lost with its node.
+    /// A federate leaves. `action`: its node has disposed of its objects in this way. `None`: it is
+    /// lost with its node.
     fn leave(&mut self, federate: FederateHandle, action: Option<ResignAction>) -> Vec<Event> {
         let Some(Member { name, node, directive, .. }) = self.members.remove(&federate) else {
             return Vec::new();

@@ -1,16 +1,16 @@
-//! The memory that the control plane takes.
+//! The memory of the control plane.
 
 use super::{Command, ControlPlane, ExecutionId, Federation};
 
-/// Memory that a model without modules takes: the tables of the standard MIM.
+/// Memory of a model without modules, in bytes: the tables of the standard MIM.
 const MODEL_BYTES: usize = 160 << 10;
 
-/// Memory that an object model takes for each octet of the text of its modules: the text, what was
-/// read of it, and the tables of the model. Measured for the densest text, that of classes without
-/// anything; it is less for others.
+/// Memory of an object model for each octet of its modules' text: the text, the result of parsing
+/// it, and the tables of the model. Measured for the densest text, which consists of classes
+/// without content; other texts need less.
 const BYTES_PER_OCTET: usize = 12;
 
-/// What all federation executions take, in bytes.
+/// The memory of all federation executions, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Memory {
     federations: usize,
@@ -18,24 +18,27 @@ pub(super) struct Memory {
 }
 
 impl ControlPlane {
-    /// Names, synchronization points and members of all federation executions, about. Cost: none.
+    /// An estimate for the names, synchronization points and members of all federation executions,
+    /// in bytes. Cost: O(1).
     pub(crate) fn bytes(&self) -> usize {
         self.memory.federations
     }
 
-    /// Object models of all federation executions, about. A module that several of them have counts
-    /// for each. Cost: none.
+    /// An estimate for the object models of all federation executions, in bytes. A module that
+    /// several of them share counts for each. Cost: O(1).
     pub(crate) fn model_bytes(&self) -> usize {
         self.memory.models
     }
 
-    /// What the execution takes that a command concerns; see [`count_memory`](Self::count_memory).
+    /// The memory of the execution that a command concerns; see
+    /// [`count_memory`](Self::count_memory).
     pub(super) fn federation_bytes(&self, concerned: Option<ExecutionId>) -> usize {
         concerned.and_then(|id| self.execution(id)).map_or(0, Federation::bytes)
     }
 
-    /// A command was applied, before which the execution that it concerns took `before` bytes. One
-    /// that concerns several, or none yet, is rare: then all are counted.
+    /// Updates the sums after a command. `before` is the former memory of the execution that the
+    /// command concerned. A command that concerns several executions, or none yet, is rare; all are
+    /// recounted then.
     pub(super) fn count_memory(&mut self, concerned: Option<ExecutionId>, before: usize) {
         match concerned {
             Some(_) => {
@@ -54,7 +57,7 @@ impl ControlPlane {
 }
 
 impl Federation {
-    /// Memory that its object model takes, about.
+    /// An estimate for its object model, in bytes.
     fn model_bytes(&self) -> usize {
         let own_mim = Some(self.model.mim()).filter(|_| self.own_mim);
         let octets = self.model.modules().iter().chain(own_mim).map(|module| module.text().len());
@@ -62,12 +65,12 @@ impl Federation {
     }
 }
 
-/// Memory that a model of modules takes whose texts have so many octets, about.
+/// An estimate for a model whose modules have so many octets of text, in bytes.
 pub(crate) const fn model_bytes_of(octets: usize) -> usize {
     MODEL_BYTES + octet_bytes(octets)
 }
 
-/// Memory that modules with so many octets of text take in a model, about.
+/// An estimate for modules with so many octets of text within a model, in bytes.
 pub(crate) const fn octet_bytes(octets: usize) -> usize {
     octets.saturating_mul(BYTES_PER_OCTET)
 }

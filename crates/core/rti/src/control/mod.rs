@@ -1,9 +1,10 @@
-//! The control plane: what a federation execution *is*, on every node alike.
+//! The control plane: the part of a federation execution's state that all nodes share.
 //!
-//! [`ControlPlane`] is one deterministic machine, `apply(command) -> events`. It holds federations,
-//! their object models, who is joined, synchronization points and object instance names, the nodes of the
-//! network and which of them publishes what, and nothing that changes with every update. Whoever puts commands in one order for all nodes (a single node,
-//! a replicated log) keeps every copy equal.
+//! [`ControlPlane`] is one deterministic state machine, `apply(command) -> events`. It holds the
+//! federation executions with their object models, members, synchronization points and object
+//! instance names, and the nodes of the network with their publications. It holds nothing that
+//! changes with every update. A total order of the commands, made by a single node or by a
+//! replicated log, keeps all copies equal.
 
 mod command;
 mod difference;
@@ -38,7 +39,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 id! {
-    /// A federation execution; never used again, so that a stale id finds nothing.
+    /// A federation execution. Ids are never reused, so that a stale id finds nothing.
     #[derive(Serialize, Deserialize)]
     pub struct ExecutionId(u32) as "x";
     /// A node of the router network. A single node is number 1.
@@ -47,16 +48,16 @@ id! {
 }
 
 impl NodeId {
-    /// A node without a network; its number in the network that it begins.
+    /// A node without a network; also its number in the network that it founds.
     pub const SINGLE: Self = Self(1);
 
-    /// The node that registered an object instance, which is in the high half of its handle.
+    /// The node that registered an object instance. The high half of the handle holds it.
     pub const fn of_instance(instance: ObjectInstanceHandle) -> Self {
         Self((instance.0 >> 32) as u16)
     }
 }
 
-/// All federation executions and nodes, as every node knows them.
+/// All federation executions and nodes. Equal on all nodes that have applied the same commands.
 #[derive(Default)]
 pub struct ControlPlane {
     federations: BTreeMap<String, Federation>,
@@ -68,9 +69,9 @@ pub struct ControlPlane {
 }
 
 impl ControlPlane {
-    /// A control plane without federations.
+    /// A control plane without federation executions.
     ///
-    /// `limits` bound every FOM module that is read.
+    /// `limits` apply to every FOM module that is read.
     pub fn new(limits: hla::fom::Limits) -> Self {
         Self { modules: ModuleCache::new(limits), ..Self::default() }
     }
@@ -90,12 +91,13 @@ impl ControlPlane {
         self.federations.values()
     }
 
-    /// The federation execution that was created last; 0 when none ever was.
+    /// The id of the federation execution that was created last; 0 if there never was one.
     pub fn last_execution(&self) -> ExecutionId {
         ExecutionId(self.last_execution)
     }
 
-    /// True when nodes were added: no node but those of [`ControlPlane::nodes`] may have federates.
+    /// Whether nodes were ever added. Then only those of [`ControlPlane::nodes`] may have
+    /// federates.
     pub fn is_network(&self) -> bool {
         self.nodes.is_network()
     }
@@ -110,13 +112,14 @@ impl ControlPlane {
         self.nodes.by_key(key)
     }
 
-    /// The nodes that are part of the network, by number. None where there is no network: a single node does
-    /// without.
+    /// The nodes that are part of the network, by number. Empty without a network: a single node is
+    /// not recorded.
     pub fn nodes(&self) -> impl ExactSizeIterator<Item = &NodeRecord> {
         self.nodes.live.values()
     }
 
-    /// The node with the lowest number: the new home of instances whose node is gone.
+    /// The live node with the lowest number, which becomes the new home of instances whose node is
+    /// gone.
     pub fn lowest_live_node(&self) -> Option<NodeId> {
         self.nodes.live.keys().next().copied()
     }
@@ -124,8 +127,8 @@ impl ControlPlane {
     /// Applies one command that `sender` proposed.
     ///
     /// # Errors
-    /// As [`ControlPlane::apply`]; and a node that is not, or no more, part of the network changes nothing in it, nor
-    /// does one node speak for another.
+    /// As [`ControlPlane::apply`]. Commands of nodes that are not members are rejected, as are
+    /// commands on behalf of another node.
     pub fn apply_from(&mut self, sender: NodeKey, command: Command) -> Result<Vec<Event>, RtiError> {
         self.check_sender(sender, &command)?;
         self.apply(command)
@@ -155,7 +158,7 @@ impl ControlPlane {
     /// Applies one command.
     ///
     /// # Errors
-    /// The exception for the federate that asked. A command that fails changes nothing.
+    /// The exception for the federate that asked. A failed command changes nothing.
     pub fn apply(&mut self, command: Command) -> Result<Vec<Event>, RtiError> {
         let concerned = command.concerned();
         let before = self.federation_bytes(concerned);
@@ -185,7 +188,7 @@ impl ControlPlane {
         }
     }
 
-    /// Applies what a federate that is joined asked for, or its node for it.
+    /// Applies a command of a joined federate, or of its node on its behalf.
     fn apply_of_members(&mut self, command: Command) -> Result<Vec<Event>, RtiError> {
         match command {
             Command::Resign { execution, federate, action } => {
@@ -279,7 +282,7 @@ impl ControlPlane {
             [] => None,
             modules => Some(self.modules.take(&Build::extend(&execution.model, modules))?),
         };
-        // A module may be there already, though its octets are not: in another encoding.
+        // A module may be present even though its octets are not, if they were in another encoding.
         let known = execution.model.modules().len();
         let extended = extended.filter(|model| model.modules().len() > known);
         if extended.is_some() {
@@ -288,7 +291,7 @@ impl ControlPlane {
         execution.join(name, federate_type, extended, node)
     }
 
-    /// A join that leaves out modules is for the very execution that had them.
+    /// A join that leaves modules out must refer to the very execution that had them.
     fn check_known(&self, name: &str, known: Option<ExecutionId>) -> Result<(), RtiError> {
         match (known, self.federations.get(name)) {
             (Some(known), Some(federation)) if federation.id != known => Err(RtiError::internal(format!(
@@ -298,7 +301,7 @@ impl ControlPlane {
         }
     }
 
-    /// Resigns all federates of a node, by execution and handle, and takes the node out.
+    /// Resigns all federates of a node, by execution and handle, and removes the node.
     fn remove_node(&mut self, key: NodeKey) -> Vec<Event> {
         let Some(gone) = self.nodes.remove(key) else { return Vec::new() };
         let mut events = Vec::new();
@@ -318,7 +321,7 @@ impl ControlPlane {
         Err(RtiError::internal(format!("node {node} is not part of the network")))
     }
 
-    /// The federation execution, if `federate` is joined to it.
+    /// The federation execution, provided that `federate` is joined to it.
     fn execution_of(
         &mut self,
         id: ExecutionId,

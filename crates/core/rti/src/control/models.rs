@@ -1,4 +1,5 @@
-//! Object models that take long to make: they are made elsewhere before the command that needs them is applied.
+//! Object models that take long to build. A job builds them before the command that needs them is
+//! applied.
 
 use super::{Command, ControlPlane};
 use crate::modules::{Build, Discarded, ReadModules};
@@ -7,7 +8,8 @@ use hla::fom::{Fdd, Limits, Module};
 use hla::time::TimeKind;
 
 impl ControlPlane {
-    /// The model that applying `command` would take long to make, if any. A command that is refused in any case needs none.
+    /// The model that `command` needs and that would take long to build, if any. A command that is
+    /// refused anyway needs none.
     pub(crate) fn model_of(&self, command: &Command) -> Option<Build> {
         let build = match command {
             Command::Create { federation, mim, modules, time, .. } => {
@@ -24,22 +26,23 @@ impl ControlPlane {
         build.filter(|build| !self.modules.is_ready(build))
     }
 
-    /// Whether a federation execution of this name and logical time is refused for nothing but its modules.
+    /// Whether a federation execution of this name and logical time could be refused only because
+    /// of its modules.
     pub(crate) fn may_create(&self, federation: &str, time: &str) -> bool {
         !federation.is_empty() && self.federation(federation).is_none() && TimeKind::from_name(time).is_ok()
     }
 
-    /// The model that a federate which joins may extend.
+    /// The model that a joining federate may extend.
     pub(crate) fn model_to_extend(&self, federation: &str) -> Option<&Fdd> {
         self.federation(federation).map(|federation| &federation.model)
     }
 
-    /// Modules of up to so many octets are read at once.
+    /// Sets the limit, in octets, up to which modules are read at once.
     pub(crate) fn set_read_at_once(&mut self, bytes: usize) {
         self.modules.set_at_once(bytes);
     }
 
-    /// Whether making a model takes so little time that it needs no job, or it is made already.
+    /// Whether the model needs no job, because it is small or already built.
     pub(crate) fn is_model_ready(&self, build: &Build) -> bool {
         self.modules.is_ready(build)
     }
@@ -49,12 +52,12 @@ impl ControlPlane {
         self.modules.limits()
     }
 
-    /// Modules that were read.
+    /// The modules that have been read.
     pub(crate) fn read_modules(&self) -> &ReadModules {
         self.modules.read()
     }
 
-    /// Takes what a job has read.
+    /// Keeps the modules that a job has read.
     pub(crate) fn keep_read(&mut self, modules: Vec<Module>) {
         self.modules.insert_read(modules);
     }
@@ -64,24 +67,24 @@ impl ControlPlane {
         self.modules.keep(build, model);
     }
 
-    /// A model is no longer needed here.
+    /// Releases a model that is no longer needed here.
     pub(crate) fn discard_model(&mut self, model: Fdd) {
         self.modules.discard(model);
     }
 
-    /// Takes the place of `older`, with whose memory nobody shall have to wait.
+    /// Takes the place of `older`, whose memory a job frees so that nobody waits for it.
     pub(crate) fn discard(&mut self, older: Self) {
         let models = older.federations.into_values().map(|federation| federation.model);
         models.for_each(|model| self.modules.discard(model));
         self.modules.discard_all(older.modules);
     }
 
-    /// Models and modules to be freed elsewhere.
+    /// Models and modules that a job is to free.
     pub(crate) fn take_discarded(&mut self) -> Option<Discarded> {
         self.modules.take_discarded()
     }
 
-    /// Takes over what another control plane has read.
+    /// Takes over the modules that another control plane has read.
     pub(crate) fn take_read(&mut self, other: &mut Self) {
         self.modules.set_read(std::mem::take(&mut other.modules).into_read());
     }

@@ -16,17 +16,17 @@ enum State {
 
 /// The names of one federation execution that are not free.
 ///
-/// Names that the RTI makes are not listed: they start with `HLA`, which no federate may reserve.
+/// Names that the RTI makes are not listed. They start with `HLA`, which federates may not reserve.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "Names")]
 pub struct NameTable {
     names: BTreeMap<String, State>,
-    /// Octets of the names, which follow from them.
+    /// Total octets of the names. Derived from them, and therefore not on the wire.
     #[serde(skip_serializing)]
     octets: usize,
 }
 
-/// A name table on the wire.
+/// The wire form of a name table.
 #[derive(Deserialize)]
 struct Names {
     names: BTreeMap<String, State>,
@@ -38,15 +38,16 @@ impl From<Names> for NameTable {
     }
 }
 
-/// Memory that an entry costs beside the octets of its name: its place in a tree that is two thirds
-/// full, and the head of the allocation for the name.
+/// Memory of an entry in addition to the octets of its name: its share of a tree that is two thirds
+/// full, and the header of the name's allocation.
 const NAME_OVERHEAD: usize = 80;
 
 impl NameTable {
-    /// Refuses names that no federate may choose.
+    /// Rejects names that no federate may choose.
     ///
     /// # Errors
-    /// `IllegalName` for an empty name, for one that starts with `HLA`, and for one that is too long.
+    /// `IllegalName` for an empty name, for one that starts with `HLA`, and for one that is too
+    /// long.
     pub fn check_legal(name: &str) -> Result<(), RtiError> {
         if name.is_empty() {
             return Err(RtiError::new(Exception::IllegalName, "an object instance name may not be empty"));
@@ -58,12 +59,12 @@ impl NameTable {
         check_name(Exception::IllegalName, "the name of an object instance", name)
     }
 
-    /// True when nobody has reserved `name` and no instance has it.
+    /// Whether nobody has reserved `name` and no instance has it.
     pub fn is_free(&self, name: &str) -> bool {
         !self.names.contains_key(name)
     }
 
-    /// Reserves `name` for `federate`; false when it is not free.
+    /// Reserves `name` for `federate`. Returns false when it is not free.
     pub fn reserve(&mut self, name: &str, federate: FederateHandle) -> bool {
         if !self.is_free(name) {
             return false;
@@ -72,17 +73,17 @@ impl NameTable {
         true
     }
 
-    /// True when `federate` holds a reservation of `name` that no instance has used.
+    /// Whether `federate` holds a reservation of `name` that no instance has used.
     pub fn is_reserved_by(&self, name: &str, federate: FederateHandle) -> bool {
         self.names.get(name) == Some(&State::Reserved(federate))
     }
 
-    /// True when an instance has `name`.
+    /// Whether an instance has `name`.
     pub fn is_used(&self, name: &str) -> bool {
         matches!(self.names.get(name), Some(State::Used(_)))
     }
 
-    /// Gives up a reservation of `federate`; false when it holds none.
+    /// Gives up a reservation of `federate`. Returns false when it holds none.
     pub fn release(&mut self, name: &str, federate: FederateHandle) -> bool {
         let held = self.is_reserved_by(name, federate);
         if held {
@@ -91,11 +92,13 @@ impl NameTable {
         held
     }
 
-    /// The reservation of `name` is consumed by `instance`. With `adopted`, the node that registered the instance is
-    /// gone, and so is the reservation: then the name must be free, or the instance's already.
+    /// Assigns `name` to `instance`, which consumes the reservation. With `adopted`, the node that
+    /// registered the instance is gone, and the reservation with it. The name must then be free, or
+    /// already belong to the instance.
     ///
     /// # Errors
-    /// `ObjectInstanceNameInUse` when another instance has it; with `adopted` also when a federate reserved it.
+    /// `ObjectInstanceNameInUse` if another instance has it; with `adopted` also if a federate has
+    /// reserved it.
     pub fn use_for(
         &mut self,
         name: &str,
@@ -114,7 +117,7 @@ impl NameTable {
         Err(RtiError::new(Exception::ObjectInstanceNameInUse, text))
     }
 
-    /// `instance`, called `name`, is gone; the name is free again, unless another instance has it.
+    /// Frees the name of `instance`, which is gone. No effect if another instance has the name.
     pub fn free(&mut self, name: &str, instance: ObjectInstanceHandle) {
         if self.instance(name) == Some(instance) {
             self.remove(name);
@@ -129,7 +132,7 @@ impl NameTable {
         }
     }
 
-    /// The names that instances registered at `node` have, and those instances.
+    /// The names in use by instances that were registered at `node`, and those instances.
     pub fn used_at(&self, node: NodeId) -> impl Iterator<Item = (&str, ObjectInstanceHandle)> {
         self.names.iter().filter_map(move |(name, state)| match *state {
             State::Used(instance) if NodeId::of_instance(instance) == node => Some((name.as_str(), instance)),
@@ -137,7 +140,7 @@ impl NameTable {
         })
     }
 
-    /// The names after `name` that instances have, in order, and those instances.
+    /// The names in use after `name`, in order, and their instances.
     pub fn used_after(&self, name: &str) -> impl Iterator<Item = (&str, ObjectInstanceHandle)> {
         let after = (Bound::Excluded(name), Bound::Unbounded);
         self.names.range::<str, _>(after).filter_map(|(name, state)| match *state {
@@ -146,7 +149,7 @@ impl NameTable {
         })
     }
 
-    /// The names that `federate` has reserved and not used.
+    /// The unused reservations of `federate`.
     pub fn reserved_by(&self, federate: FederateHandle) -> impl Iterator<Item = &str> {
         let mine = move |state: &State| *state == State::Reserved(federate);
         self.names.iter().filter(move |(_, state)| mine(state)).map(|(name, _)| name.as_str())
@@ -174,22 +177,22 @@ impl NameTable {
         }
     }
 
-    /// Memory that the names take, about. Cost: none.
+    /// An estimate of the names' memory, in bytes. Cost: O(1).
     pub(crate) fn bytes(&self) -> usize {
         self.octets + self.names.len() * NAME_OVERHEAD
     }
 
-    /// Memory that these names would take, about.
+    /// An estimate of the memory that these names would take, in bytes.
     pub(crate) fn bytes_of<'a>(names: impl IntoIterator<Item = &'a String>) -> usize {
         names.into_iter().map(|name| name.len() + NAME_OVERHEAD).sum()
     }
 
-    /// How many names are not free.
+    /// The number of names that are not free.
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// True when every name is free.
+    /// Whether every name is free.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct NodeRecord {
     /// Its number, which handles of object instances carry.
     pub node: NodeId,
-    /// Which start of it.
+    /// Its incarnation.
     pub key: NodeKey,
     /// Its name.
     pub name: String,
@@ -20,9 +20,10 @@ pub struct NodeRecord {
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(super) struct Nodes {
     pub(super) live: BTreeMap<NodeId, NodeRecord>,
-    /// Keys of removed nodes, lest a late command add one again. There are no more of them than numbers.
+    /// Keys of removed nodes, so that a late command cannot add one of them again. There are at
+    /// most as many as numbers.
     pub(super) removed: BTreeSet<NodeKey>,
-    /// The number given last.
+    /// The number that was assigned last.
     pub(super) last: u16,
 }
 
@@ -31,12 +32,13 @@ impl Nodes {
         self.live.values().find(|record| record.key == key)
     }
 
-    /// True as soon as there was a node.
+    /// Whether there ever was a node.
     pub(super) fn is_network(&self) -> bool {
         self.last > 0
     }
 
-    /// True when `node` may have federates: it is part of the network; or there is none, and it is the single node.
+    /// Whether `node` may have federates: it is part of the network, or there is no network and it
+    /// is the single node.
     pub(super) fn may_act(&self, node: NodeId) -> bool {
         if self.is_network() { self.live.contains_key(&node) } else { node == NodeId::SINGLE }
     }
@@ -66,7 +68,7 @@ impl Nodes {
         Ok(vec![Event::NodeAdded { node, key, name }])
     }
 
-    /// Takes a node out; its record, if it was part of the network.
+    /// Removes a node. Returns its record if it was part of the network.
     pub(super) fn remove(&mut self, key: NodeKey) -> Option<NodeRecord> {
         let node = self.by_key(key)?.node;
         self.removed.insert(key);

@@ -1,7 +1,8 @@
 //! The whole control plane as octets, and back.
 //!
-//! Two planes that applied the same commands have the same snapshot, octet by octet. Object models travel as the texts
-//! of their modules, each once, and are merged again in the batches in which they came in: so every handle is the same.
+//! Two planes that applied the same commands have the same snapshot, octet for octet. Object models
+//! are transferred as the texts of their modules, each text once. They are merged again in the
+//! batches in which they were added, so that every handle is the same.
 
 use super::nodes::{NodeRecord, Nodes};
 use super::wire::{What, WireError, decode, encode};
@@ -23,7 +24,8 @@ const VERSION: u8 = 3;
 /// The longest snapshot that is read, in octets.
 const BYTES_MAX: usize = u32::MAX as usize;
 
-/// The deepest nesting of classes that a network may allow: reading a module descends as far.
+/// The deepest nesting of classes that a network may allow. Reading a module recurses to this
+/// depth.
 const DEPTH_MAX: usize = 1_024;
 
 #[derive(Serialize, Deserialize)]
@@ -53,11 +55,11 @@ struct FederationForm<'a> {
     time: Cow<'a, str>,
     #[serde(with = "super::wire::resign_action")]
     directive: ResignAction,
-    /// The creator's MIM; place in the texts.
+    /// The creator's MIM, as an index into the texts.
     mim: Option<u32>,
-    /// Modules in the order in which they were merged; places in the texts.
+    /// Modules in the order in which they were merged, as indices into the texts.
     modules: Vec<u32>,
-    /// How many of them were merged at once.
+    /// The number of modules in each merge.
     batches: Cow<'a, [u32]>,
     last_federate: u32,
     members: Cow<'a, BTreeMap<FederateHandle, Member>>,
@@ -91,13 +93,14 @@ impl ControlPlane {
         )
     }
 
-    /// The control plane of a snapshot. Object models that `previous`, an older state of the same history or an empty
-    /// one, has already or keeps for it are taken from there.
+    /// The control plane of a snapshot. `previous` is an older state of the same history, or an
+    /// empty one. Object models that it holds or keeps are taken from there.
     ///
-    /// The limits on FOM modules come with it: they are the same at all nodes, those of the node that began.
+    /// The limits on FOM modules are part of the snapshot. They are the same at all nodes: those of
+    /// the founding node.
     ///
     /// # Errors
-    /// [`WireError`] when the octets are no snapshot, or one that no history leads to.
+    /// [`WireError`] if the octets are not a snapshot, or one that no history leads to.
     pub fn restore(snapshot: &[u8], previous: &ControlPlane) -> Result<Self, WireError> {
         let form: Form<'_> = decode(What::Snapshot, VERSION, BYTES_MAX, snapshot)?;
         let limits = limits(&form.limits)?;
@@ -123,11 +126,12 @@ impl ControlPlane {
         Ok(plane)
     }
 
-    /// The object models that [`restore`](Self::restore) would take long to make: they are to be made
-    /// elsewhere first, within the limits that come with them, and [kept](Self::keep_models).
+    /// The object models that [`restore`](Self::restore) would take long to build. A job must build
+    /// them first, within the limits that come with them, and they must be
+    /// [kept](Self::keep_models).
     ///
     /// # Errors
-    /// [`WireError`] as of [`restore`](Self::restore), as far as it is seen without models.
+    /// [`WireError`] as for [`restore`](Self::restore), as far as it is detectable without models.
     pub(crate) fn models_of(&self, snapshot: &[u8]) -> Result<Option<(Limits, Vec<Build>)>, WireError> {
         let form: Form<'_> = decode(What::Snapshot, VERSION, BYTES_MAX, snapshot)?;
         let limits = limits(&form.limits)?;
@@ -144,12 +148,12 @@ impl ControlPlane {
     }
 }
 
-/// A text that came as UTF-16 within the limit may be longer as UTF-8, which it is in a snapshot.
+/// A text that arrived as UTF-16 within the limit may be longer as UTF-8, its form in a snapshot.
 fn limits_of_restored(limits: &Limits) -> Limits {
     Limits { module_bytes: limits.module_bytes.saturating_mul(2), ..limits.clone() }
 }
 
-/// Module texts, each once, with their places.
+/// Module texts, each once, with their indices.
 #[derive(Default)]
 struct Texts<'a> {
     all: Vec<TextForm<'a>>,
@@ -322,11 +326,11 @@ struct Reader<'a> {
     modules: ModuleCache,
 }
 
-/// The way to an object model.
+/// How to obtain an object model.
 enum Plan {
-    /// It is there already.
+    /// It exists already.
     Known(Fdd),
-    /// It has to be made.
+    /// It must be built.
     Build(Build),
 }
 
@@ -342,7 +346,7 @@ impl<'a> Reader<'a> {
             .ok_or_else(|| inconsistent(format!("module text {place} of {count} does not exist")))
     }
 
-    /// The way to the model of a federation execution.
+    /// How to obtain the model of a federation execution.
     fn plan(&self, form: &FederationForm<'_>) -> Result<Plan, WireError> {
         let texts: Vec<_> = form.modules.iter().map(|&place| self.text(place)).collect::<Result<_, _>>()?;
         let mim = form.mim.map(|place| self.text(place)).transpose()?;
@@ -402,7 +406,7 @@ impl TextForm<'_> {
     }
 }
 
-/// True when the model of `before` is a first part of the one with these modules.
+/// Whether the model of `before` is a prefix of the one with these modules.
 fn continues(
     before: &Federation,
     mim: Option<&TextForm<'_>>,

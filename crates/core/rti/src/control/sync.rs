@@ -4,34 +4,35 @@ use hla::handle::FederateHandle;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Synchronized points of which the outcome is kept, for nodes that were so far behind that they missed it.
+/// Number of synchronized points whose outcome is kept, for nodes that were so far behind that they
+/// missed it.
 const FINISHED_MAX: usize = 256;
 
-/// What these points may take, in octets; the last one is kept in any case.
+/// Limit on the octets of these points. The latest one is kept in any case.
 const FINISHED_BYTES_MAX: usize = 1 << 20;
 
-/// Memory that a point costs beside its label, its tag and its members: its place in a tree and
+/// Memory of a point in addition to its label, its tag and its members: its place in a tree and
 /// three allocations.
 const POINT_OVERHEAD: usize = 192;
 
-/// Memory that a member of the set of a point costs.
+/// Memory of a member of a point's set.
 const SET_MEMBER_BYTES: usize = 16;
 
-/// Why a synchronization point could not be registered.
+/// The reason why a synchronization point was not registered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SyncRefusal {
-    /// The label is registered and its point not yet synchronized.
+    /// The label is registered, and its point is not yet synchronized.
     LabelNotUnique,
     /// A federate of the given set is not joined.
     SetMemberNotJoined,
 }
 
-/// A point that the federation has synchronized at.
+/// A synchronized point.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Synchronized {
-    /// The label, free again.
+    /// The label, which is free again.
     pub label: String,
-    /// Every member of the synchronization set, to be told.
+    /// All members of the synchronization set. Each must be told.
     pub members: BTreeSet<FederateHandle>,
     /// The members that achieved the point without success.
     pub failed: BTreeSet<FederateHandle>,
@@ -39,12 +40,12 @@ pub struct Synchronized {
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 struct Point {
-    /// Tells apart the points that have a label one after the other.
+    /// Distinguishes successive points with the same label.
     number: u64,
     tag: Vec<u8>,
     /// Later joiners belong to the set as well.
     whole_federation: bool,
-    /// Members of the set with their answer, `None` while it is awaited.
+    /// Members of the set with their answers; `None` while an answer is awaited.
     members: BTreeMap<FederateHandle, Option<bool>>,
 }
 
@@ -59,17 +60,16 @@ impl Point {
 #[serde(from = "Points")]
 pub struct SyncPoints {
     points: BTreeMap<String, Point>,
-    /// The number given last.
+    /// The number that was assigned last.
     last: u64,
-    /// The points synchronized last, in that order.
+    /// The latest synchronized points, in order.
     finished: VecDeque<Finished>,
-    /// Octets of labels and tags of the points that are not yet synchronized, which follow from
-    /// them.
+    /// Octets of labels and tags of the points that are not yet synchronized. Derived from them.
     #[serde(skip_serializing)]
     octets: usize,
 }
 
-/// Synchronization points on the wire.
+/// The wire form of synchronization points.
 #[derive(Deserialize)]
 struct Points {
     points: BTreeMap<String, Point>,
@@ -84,7 +84,7 @@ impl From<Points> for SyncPoints {
     }
 }
 
-/// A point that the federation has synchronized at, as it is remembered.
+/// The record of a synchronized point.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 struct Finished {
     number: u64,
@@ -99,30 +99,32 @@ impl Finished {
     }
 }
 
-/// What a federate that saw an older state has to be told.
+/// The events that a federate missed since an older state.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Missed {
-    /// Labels of points that it was a member of and of which the outcome is known no more.
+    /// Labels of points that it was a member of and whose outcome is no longer recorded.
     pub(super) unknown: Vec<String>,
-    /// Points synchronized since: those that it was not told of before with their tag, to be announced first.
+    /// Points synchronized since then. Those that had not been announced to it carry their tag and
+    /// must be announced first.
     pub(super) synchronized: Vec<(Option<Vec<u8>>, Synchronized)>,
-    /// Labels and tags of points that it became a member of since and that wait, in the order of registration.
+    /// Labels and tags of pending points that it became a member of since then, in the order of
+    /// registration.
     pub(super) announced: Vec<(String, Vec<u8>)>,
 }
 
 impl SyncPoints {
-    /// How many points are not yet synchronized.
+    /// The number of points that are not yet synchronized.
     pub fn len(&self) -> usize {
         self.points.len()
     }
 
-    /// Memory that the points that are not yet synchronized take, about, in a federation with so
-    /// many members. Cost: none.
+    /// An estimate, in bytes, of the memory of the points that are not yet synchronized, in a
+    /// federation with so many members. Cost: O(1).
     pub(crate) fn bytes(&self, members: usize) -> usize {
         self.octets + self.points.len() * (POINT_OVERHEAD + members * SET_MEMBER_BYTES)
     }
 
-    /// Memory that one more point would take, about.
+    /// An estimate of the memory of one more point, in bytes.
     pub(crate) fn bytes_of(label: &str, tag: &[u8], members: usize) -> usize {
         POINT_OVERHEAD + label.len() + tag.len() + members * SET_MEMBER_BYTES
     }
@@ -164,12 +166,12 @@ impl SyncPoints {
         Ok(members)
     }
 
-    /// Whether `federate` was told of `label` and the point is not yet synchronized.
+    /// Whether `label` was announced to `federate` and its point is not yet synchronized.
     pub fn is_announced_to(&self, label: &str, federate: FederateHandle) -> bool {
         self.points.get(label).is_some_and(|point| point.members.contains_key(&federate))
     }
 
-    /// Whether `federate` has answered the point that has this label, or one that had it lately.
+    /// Whether `federate` has answered the point with this label, or a recent one that had it.
     pub fn has_answered(&self, label: &str, federate: FederateHandle) -> bool {
         match self.points.get(label).and_then(|point| point.members.get(&federate)) {
             Some(answer) => answer.is_some(),
@@ -180,16 +182,16 @@ impl SyncPoints {
         }
     }
 
-    /// Takes the answer of `federate`; the first answer counts. Returns the point when it was the
-    /// last answer awaited.
+    /// Takes the answer of `federate`; only its first answer counts. Returns the point if this was
+    /// the last answer awaited.
     pub fn achieve(&mut self, label: &str, federate: FederateHandle, success: bool) -> Option<Synchronized> {
         let answer = self.points.get_mut(label)?.members.get_mut(&federate)?;
         answer.get_or_insert(success);
         self.take_if_complete(label)
     }
 
-    /// Adds a late joiner to every point of the whole federation; returns those points' labels and
-    /// tags, to be announced to it.
+    /// Adds a late joiner to every point of the whole federation. Returns the labels and tags of
+    /// those points, which must be announced to it.
     pub fn join(&mut self, federate: FederateHandle) -> Vec<(String, Vec<u8>)> {
         let mut announce = Vec::new();
         for (label, point) in &mut self.points {
@@ -201,7 +203,7 @@ impl SyncPoints {
         announce
     }
 
-    /// Removes a federate from every set; returns the points that are complete without it. A point
+    /// Removes a federate from every set. Returns the points that are complete without it. A point
     /// whose set is now empty disappears.
     pub fn resign(&mut self, federate: FederateHandle) -> Vec<Synchronized> {
         let mut concerned = Vec::new();
@@ -241,7 +243,7 @@ impl SyncPoints {
         Some(done)
     }
 
-    /// What `federate`, joined all the time since the older state `before`, has missed.
+    /// The events that `federate`, joined throughout since the older state `before`, has missed.
     pub(super) fn missed(&self, before: &SyncPoints, federate: FederateHandle) -> Missed {
         let of_it = |points: &BTreeMap<String, Point>| -> BTreeMap<u64, String> {
             let its = points.iter().filter(|(_, point)| point.members.contains_key(&federate));

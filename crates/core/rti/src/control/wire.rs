@@ -1,7 +1,8 @@
-//! The wire form of commands: what nodes put into their common order.
+//! The wire form of commands, in which they are entries of the log.
 //!
-//! One octet with the version of the form, then the value as [postcard](https://postcard.jamesmunns.com/wire-format)
-//! writes it: numbers as variable-length integers, texts and lists with their length before them.
+//! One octet holds the version of the form. The value follows in the format of
+//! [postcard](https://postcard.jamesmunns.com/wire-format): numbers as variable-length integers,
+//! texts and lists preceded by their length.
 
 use super::Command;
 use bytes::Bytes;
@@ -11,47 +12,48 @@ use std::fmt;
 /// The version of the wire form of commands.
 const COMMAND_VERSION: u8 = 3;
 
-/// The longest command that is read, in octets: some object models at their limit of 64 MiB each.
+/// The longest command that is read, in octets: several object models at their limit of 64 MiB
+/// each.
 const COMMAND_BYTES_MAX: usize = 1 << 30;
 
-/// What came from another node is not what it should be.
+/// Octets from another node that cannot be decoded.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WireError {
-    /// There is more than is read.
+    /// There are more octets than are read.
     #[error("a {what} of {bytes} octets; at most {max} are read")]
     TooLong {
-        /// What it should have been.
+        /// The expected form.
         what: What,
-        /// Its octets.
+        /// Number of octets received.
         bytes: usize,
-        /// The most octets that are read.
+        /// The limit in octets.
         max: usize,
     },
-    /// It was written by a node of another version.
+    /// They were written by a node of another version.
     #[error("a {what} in version {found} of its form; this node reads version {known}")]
     Version {
-        /// What it should have been.
+        /// The expected form.
         what: What,
         /// The version that it names.
         found: u8,
-        /// The version that is read here.
+        /// The version that is understood here.
         known: u8,
     },
-    /// It has no such form.
+    /// They do not have the expected form.
     #[error("no {what}: {why}")]
     Malformed {
-        /// What it should have been.
+        /// The expected form.
         what: What,
-        /// Where it went wrong.
+        /// Where decoding failed.
         why: String,
     },
-    /// It has the form, but contradicts itself.
+    /// They have the form, but contradict themselves.
     #[error("a snapshot that contradicts itself: {0}")]
     Inconsistent(String),
 }
 
-/// What goes between nodes.
+/// A kind of value exchanged between nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum What {
     /// A [`Command`].
@@ -75,22 +77,22 @@ impl Command {
         encode(COMMAND_VERSION, self)
     }
 
-    /// The command with this wire form.
+    /// Decodes a command from its wire form.
     ///
     /// # Errors
-    /// [`WireError`] when it is none.
+    /// [`WireError`] if the octets are not a command.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, WireError> {
         decode(What::Command, COMMAND_VERSION, COMMAND_BYTES_MAX, bytes)
     }
 }
 
-/// A value after its version.
+/// Encodes a value after its version.
 pub(super) fn encode<T: Serialize>(version: u8, value: &T) -> Bytes {
     let written = postcard::to_extend(value, vec![version]);
     Bytes::from(written.expect("memory takes all, and our types have no lists of unknown length"))
 }
 
-/// The value after its version, and nothing after it.
+/// Decodes a value after its version. Nothing may follow it.
 pub(super) fn decode<'a, T: Deserialize<'a>>(
     what: What,
     known: u8,

@@ -1,23 +1,23 @@
-//! The inbox of one federate: when it may have a message (1516.1-2025, 8.1.3).
+//! The inbox of one federate: decides when the federate may receive a message (1516.1-2025, 8.1.3).
 
 use bytes::Bytes;
 use hla::api::OrderType;
 use std::collections::VecDeque;
 
-/// A callback for one federate, before time management has a say in when it is delivered.
+/// A callback for one federate, before time management decides when it is delivered.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Arrival {
     /// The encoded `CallbackRequest`.
     pub(crate) body: Bytes,
-    /// It may be dropped when the federate does not keep up.
+    /// It may be dropped if the federate does not keep up.
     pub(crate) best_effort: bool,
-    /// The order in which this federate receives the message; `None` for callbacks that are no messages and are never
-    /// held back, such as discoveries and advisories.
+    /// The order in which this federate receives the message; `None` for callbacks that are not
+    /// messages and never wait, such as discoveries and advisories.
     pub(crate) received: Option<OrderType>,
 }
 
 impl Arrival {
-    /// A callback that is no message.
+    /// A callback that is not a message.
     pub(crate) fn notice(body: Bytes) -> Self {
         Self { body, best_effort: false, received: None }
     }
@@ -28,13 +28,14 @@ impl Arrival {
     }
 }
 
-/// Memory that a held arrival costs beside its body.
+/// Memory of a waiting arrival in addition to its body.
 const ARRIVAL_OVERHEAD: usize = 64;
 
-/// Messages that wait until time management lets their federate have them.
+/// Messages that wait until time management lets their federate receive them.
 ///
-/// A constrained federate that is not advancing and has not enabled asynchronous delivery gets no messages in receive
-/// order (8.1.3, 8.14). The queue of messages in time-stamp order belongs beside this one.
+/// A constrained federate that is not advancing and has not enabled asynchronous delivery receives
+/// no messages in receive order (8.1.3, 8.14). The queue of messages in time-stamp order will
+/// belong beside this one.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     receive_order: VecDeque<Arrival>,
@@ -42,18 +43,18 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// Whether `arrival` has to wait.
+    /// Whether `arrival` must wait.
     pub(crate) fn holds(&self, arrival: &Arrival) -> bool {
         arrival.received == Some(OrderType::Receive)
     }
 
-    /// Keeps an arrival that has to wait.
+    /// Keeps an arrival that must wait.
     pub(crate) fn hold(&mut self, arrival: Arrival) {
         self.bytes += arrival.body.len() + ARRIVAL_OVERHEAD;
         self.receive_order.push_back(arrival);
     }
 
-    /// Drops what is best effort; says how many messages that were.
+    /// Drops best-effort messages. Returns how many were dropped.
     pub(crate) fn drop_best_effort(&mut self) -> u64 {
         let before = self.receive_order.len();
         self.receive_order.retain(|arrival| !arrival.best_effort);
@@ -61,7 +62,7 @@ impl Inbox {
         (before - self.receive_order.len()) as u64
     }
 
-    /// All that waits, in the order in which it came.
+    /// All waiting arrivals, in the order of arrival.
     pub(crate) fn release(self) -> impl Iterator<Item = Arrival> {
         self.receive_order.into_iter()
     }

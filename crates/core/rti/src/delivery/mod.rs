@@ -1,7 +1,8 @@
 //! Delivery: one inbox and one bounded pipe for each federate of this node.
 //!
-//! Services hand over *arrivals*. The inbox decides when a federate may have one: at once, or when time management lets
-//! it. From there it goes into the federate's pipe, where it waits until the session takes it.
+//! Services pass on *arrivals*. The inbox decides when a federate may receive one: at once, or when
+//! time management permits. The arrival then goes into the federate's pipe, where it waits until
+//! the session takes it.
 
 mod inbox;
 
@@ -21,19 +22,19 @@ use std::collections::VecDeque;
 struct Queued {
     /// The encoded `CallbackRequest`.
     body: Bytes,
-    /// It may be dropped when the federate does not keep up.
+    /// It may be dropped if the federate does not keep up.
     best_effort: bool,
 }
 
-/// Memory that a queued callback costs beside its body: its place in the queue and the shared
-/// body's bookkeeping.
+/// Memory of a queued callback in addition to its body: its place in the queue and the bookkeeping
+/// of the shared body.
 const QUEUED_OVERHEAD: usize = 96;
 
-/// Callbacks that wait for a federate, in bytes, from which on it is congested. Some thousands of discoveries: enough to
-/// keep it busy until the next slice.
+/// Bytes of waiting callbacks from which on a federate is congested. This is some thousands of
+/// discoveries: enough to keep it busy until the next slice.
 const CONGESTED_BYTES: usize = 1 << 20;
 
-/// Every callback is addressed to one federate: pipes have no topics.
+/// Every callback is addressed to one federate. These pipes have no topics.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 struct Addressed;
 
@@ -101,25 +102,27 @@ impl Wire for Addressed {
 
 /// The inboxes and pipes of this node's federates.
 pub(crate) struct Delivery {
-    /// One client per caller, as a pipe.
+    /// A router with one client, that is one pipe, per caller.
     pipes: Router<Queued, Addressed>,
     callers: HandleMap<ClientId, CallerId>,
-    /// Inboxes of federates that do not get everything at once; nearly always empty.
+    /// Inboxes of federates that do not receive everything at once. Nearly always empty.
     held: HandleMap<ClientId, Inbox>,
     /// Bytes in all inboxes.
     held_bytes: usize,
     pipe: PipeConfig,
     overloaded: Vec<CallerId>,
-    /// Callers that are to be disconnected, and why.
+    /// Callers to disconnect, with the reason.
     lost: VecDeque<(CallerId, String)>,
-    /// Best-effort callbacks dropped for want of room, for all federates together.
+    /// Best-effort callbacks dropped for lack of room, for all federates together.
     dropped: u64,
 }
 
 impl Delivery {
-    /// `queue_bytes_max` and `queue_messages_max` bound what may wait for one federate.
+    /// An empty delivery. `queue_bytes_max` and `queue_messages_max` limit the callbacks that may
+    /// wait for one federate.
     pub(crate) fn new(router: u32, queue_bytes_max: usize, queue_messages_max: usize) -> Self {
-        // The seed only spreads reconnections of links between routers, of which there are none here.
+        // The seed only spreads the reconnections of links between routers. There are no links
+        // here.
         let pipes = Router::new(RouterConfig::new(RouterId(router), Seed(u64::from(router))));
         let mut pipe = PipeConfig::ordered().with_bytes_max(queue_bytes_max);
         pipe.messages_max = queue_messages_max;
@@ -135,10 +138,10 @@ impl Delivery {
         }
     }
 
-    /// A pipe for a new caller.
+    /// Adds a pipe for a new caller.
     ///
     /// # Errors
-    /// There is no place for another one.
+    /// There is no room for another client.
     pub(crate) fn add(&mut self, now: Moment, caller: CallerId) -> Result<ClientId, ClientError> {
         let config = ClientConfig { pipe: self.pipe.clone(), ..ClientConfig::local() };
         let client = self.pipes.add_client(now, config)?;
@@ -146,7 +149,7 @@ impl Delivery {
         Ok(client)
     }
 
-    /// Removes a pipe and everything that waits in it.
+    /// Removes a pipe and all callbacks in it.
     pub(crate) fn remove(&mut self, now: Moment, client: ClientId) {
         let dropped = self.pipe_stats(client).map_or(0, PipeStats::dropped_messages);
         if let Some(caller) = self.callers.get(&client)
@@ -159,18 +162,19 @@ impl Delivery {
         self.pipes.remove_client(now, client);
     }
 
-    /// Drops everything that waits for a caller, by giving it a new pipe.
+    /// Drops all callbacks that wait for a caller, by giving it a new pipe.
     pub(crate) fn drop_waiting(&mut self, now: Moment, caller: CallerId, client: &mut ClientId) {
         self.remove(now, *client);
-        // One place was just made, so that there is one.
+        // The removal has just made room, so this succeeds.
         if let Ok(fresh) = self.add(now, caller) {
             *client = fresh;
         }
     }
 
-    /// Hands an arrival to a federate: into its pipe, or into its inbox while that holds it back.
+    /// Passes an arrival on to a federate: into its pipe, or into its inbox while the arrival must
+    /// wait.
     pub(crate) fn deliver(&mut self, now: Moment, to: ClientId, arrival: Arrival) {
-        // A federate that is not constrained pays this one branch.
+        // This branch is the whole cost for a federate that is not constrained.
         if !self.held.is_empty()
             && let Some(inbox) = self.held.get_mut(&to)
             && inbox.holds(&arrival)
@@ -180,7 +184,8 @@ impl Delivery {
         self.pipe(now, to, arrival);
     }
 
-    /// What waits in the inbox counts against the same limits as what waits in the pipe.
+    /// Keeps an arrival in the inbox. It counts against the same limits as the callbacks in the
+    /// pipe.
     fn hold(&mut self, to: ClientId, arrival: Arrival) {
         let (messages, bytes) = self.queued(to);
         if bytes + arrival.body.len() <= self.pipe.bytes_max && messages < self.pipe.messages_max {
@@ -196,7 +201,8 @@ impl Delivery {
         }
     }
 
-    /// Holds messages in receive order back from a federate (`on`), or lets it have those that wait and all that follow.
+    /// Withholds messages in receive order from a federate (`on`), or delivers the withheld ones
+    /// and all that follow.
     pub(crate) fn hold_receive_order(&mut self, now: Moment, client: ClientId, on: bool) {
         if on {
             self.held.entry(client).or_default();
@@ -218,7 +224,8 @@ impl Delivery {
         }
     }
 
-    /// Logs at 1, 2, 4, 8 … dropped callbacks: often enough to be seen, too seldom to be a load.
+    /// Counts dropped callbacks and logs at 1, 2, 4, 8 …: often enough to be seen, and too seldom
+    /// to be a load.
     fn count_dropped(&mut self, more: u32) {
         if more == 0 {
             return;
@@ -241,8 +248,8 @@ impl Delivery {
         }
     }
 
-    /// The federate of `caller` cannot go on, because of what `why` says: it is to be disconnected with Connection
-    /// Lost (4.4).
+    /// Marks the federate of `caller` as unable to continue for the reason `why`. It will be
+    /// disconnected with Connection Lost (4.4).
     pub(crate) fn lose(&mut self, caller: CallerId, why: impl Into<String>) {
         if !self.lost.iter().any(|(lost, _)| *lost == caller) {
             self.lost.push_back((caller, why.into()));
@@ -257,7 +264,7 @@ impl Delivery {
         self.overloaded.pop()
     }
 
-    /// A caller for whom callbacks wait; it is not named again before they were all taken.
+    /// A caller for which callbacks wait. It is not named again before all of them were taken.
     pub(crate) fn poll_ready(&mut self) -> Option<CallerId> {
         loop {
             let client = self.pipes.poll_ready()?;
@@ -276,7 +283,8 @@ impl Delivery {
         self.pipes.pipe_stats(client)
     }
 
-    /// Whether a federate has enough to take: what can wait for it without loss should wait, such as discoveries.
+    /// Whether a federate has enough callbacks to process. Work that can wait without loss, such as
+    /// discoveries, should then wait.
     pub(crate) fn is_congested(&self, client: ClientId) -> bool {
         let (messages, bytes) = self.queued(client);
         bytes > CONGESTED_BYTES.min(self.pipe.bytes_max / 4) || messages > self.pipe.messages_max / 4
@@ -287,7 +295,7 @@ impl Delivery {
         self.pipes.queued_bytes() + self.held_bytes
     }
 
-    /// Drops the best-effort callbacks that wait for a client; says how many.
+    /// Drops the best-effort callbacks that wait for a client. Returns how many were dropped.
     pub(crate) fn drop_best_effort(&mut self, client: ClientId) -> u64 {
         let mut dropped = self.pipes.drop_droppable(client);
         if let Some(inbox) = self.held.get_mut(&client) {

@@ -1,4 +1,4 @@
-//! An inbox holds back what it must, and nothing else.
+//! An inbox withholds the arrivals that it must, and no others.
 
 use super::*;
 use base::Moment;

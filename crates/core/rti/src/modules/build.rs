@@ -1,12 +1,12 @@
-//! The making of an object model, from what it is made.
+//! Building an object model from its parts.
 
 use super::ModuleText;
 use super::cache::ReadModules;
 use hla::RtiError;
 use hla::fom::{Budget, Edition, Fdd, FomError, FomErrorKind, Limits, Module, decode, text_digest};
 
-/// The longest modules together, in octets, of a model that is extended at once: an extension begins with a copy
-/// of the model, which for these takes some 2 ms.
+/// Total octets of the modules of a model up to which the model is extended at once. An extension
+/// begins with a copy of the model, which takes some 2 ms at this size.
 const AT_ONCE_MODEL_BYTES: usize = 4 << 20;
 
 /// Octets of the modules of a model.
@@ -14,7 +14,7 @@ fn model_bytes(model: &Fdd) -> usize {
     model.modules().iter().map(|module| module.text().len()).sum()
 }
 
-/// Whether a copy of the model is made, or its memory freed, in little time.
+/// Whether copying the model, or freeing its memory, takes little time.
 pub(super) fn is_small_model(model: &Fdd) -> bool {
     model_bytes(model) <= AT_ONCE_MODEL_BYTES
 }
@@ -22,26 +22,26 @@ pub(super) fn is_small_model(model: &Fdd) -> bool {
 /// The parts of an object model.
 #[derive(Clone)]
 pub(crate) struct Build {
-    /// The model to extend. `None`: that of the MIM.
+    /// The model to extend. `None`: the model of the MIM.
     pub(crate) base: Option<Fdd>,
     /// The MIM of a new model. `None`: the standard one.
     pub(crate) mim: Option<ModuleText>,
-    /// Modules, in the batches in which they are merged: handles follow from these.
+    /// Modules, in the batches in which they are merged. The handles depend on the batches.
     pub(crate) batches: Vec<Vec<ModuleText>>,
 }
 
 impl Build {
-    /// A new model.
+    /// The parts of a new model.
     pub(crate) fn create(mim: Option<&ModuleText>, modules: &[ModuleText]) -> Self {
         Self { base: None, mim: mim.cloned(), batches: vec![modules.to_vec()] }
     }
 
-    /// A model with more modules.
+    /// The parts of an extended model.
     pub(crate) fn extend(model: &Fdd, modules: &[ModuleText]) -> Self {
         Self { base: Some(model.clone()), mim: None, batches: vec![modules.to_vec()] }
     }
 
-    /// Whether both lead to the same model.
+    /// Whether both build the same model.
     pub(super) fn is(&self, other: &Self) -> bool {
         let same_base = match (&self.base, &other.base) {
             (Some(a), Some(b)) => a.is_clone_of(b),
@@ -65,16 +65,17 @@ impl Build {
         self.batches.iter().flatten().chain(&self.mim).map(|module| module.text.len()).sum()
     }
 
-    /// Whether it takes so little time that it needs no [`Job`](super::Job), when so many octets are read at once.
+    /// Whether building is fast enough without a [`Job`](super::Job), if `at_once` octets are read
+    /// at once.
     pub(super) fn is_small(&self, at_once: usize) -> bool {
         self.bytes() <= at_once && self.base.as_ref().is_none_or(is_small_model)
     }
 
-    /// Makes the model. Modules that were not read before are added to `read`. The modules of a call share its
-    /// `budget`; without one, each has its own.
+    /// Builds the model. Modules that were not read before are added to `read`. The modules of a
+    /// call share its `budget`; without one, each module has its own.
     ///
     /// # Errors
-    /// The exception for the federate that brought the modules.
+    /// The exception for the federate that supplied the modules.
     pub(super) fn run(
         &self,
         read: &mut ReadModules,
@@ -104,7 +105,7 @@ impl Build {
     }
 }
 
-/// Reads the modules of a batch that `model` has not.
+/// Reads the modules of a batch that `model` lacks.
 fn read_batch(
     model: Option<&Fdd>,
     batch: &[ModuleText],
@@ -150,7 +151,8 @@ fn read_text(
     read.map(|(module, _)| module)
 }
 
-/// The modules of one federation execution may not grow without end, one call after the other.
+/// Checks the total size of a model's modules, which could otherwise grow without limit over many
+/// calls.
 fn check_size(model: &Fdd, limits: &Limits) -> Result<(), FomError> {
     let bytes = model_bytes(model);
     let most = limits.model_bytes;
@@ -164,7 +166,7 @@ fn check_size(model: &Fdd, limits: &Limits) -> Result<(), FomError> {
     Err(FomError::of_file(FomErrorKind::Inconsistent, file, message))
 }
 
-/// Whether two modules are the same. Clones are not compared octet by octet.
+/// Whether two modules are the same. Clones of one text are not compared octet by octet.
 fn is_same(a: &ModuleText, b: &ModuleText) -> bool {
     let is_clone = (a.text.as_ptr(), a.text.len()) == (b.text.as_ptr(), b.text.len());
     a.designator == b.designator && (is_clone || a.text == b.text)

@@ -1,38 +1,42 @@
-//! Modules that were read, and models that were made, for those who need them next.
+//! Caches of modules that were read and of models that were built.
 
 use super::build::{Build, is_small_model};
 use hla::RtiError;
 use hla::fom::{Fdd, Limits, Module};
 use std::collections::VecDeque;
 
-/// Octets of modules that are read at once, by default: it takes less than a millisecond.
+/// Default limit, in octets, of modules that are read at once. Reading so many takes less than a
+/// millisecond.
 pub(crate) const AT_ONCE_BYTES: usize = 16 << 10;
 
-/// How many modules that were read are kept for the next federation or federate that brings them.
+/// Number of read modules that are kept for the next federation or federate that supplies them.
 const READ_MODULES_MAX: usize = 64;
 
-/// Octets of text of the modules that are kept; the one read last is kept in any case.
+/// Octets of text of the kept modules. The one read last is kept in any case.
 const READ_BYTES_MAX: usize = 64 << 20;
 
-/// How many models are kept until the commands that need them have their turn. One that was dropped is made again.
+/// Number of models that are kept until the commands that need them are applied. A model that was
+/// dropped is built again.
 const BUILT_MODELS_MAX: usize = 16;
 
-/// Octets of text of the models that are kept; the one made last is kept in any case.
+/// Octets of text of the kept models. The one built last is kept in any case.
 const BUILT_BYTES_MAX: usize = 64 << 20;
 
-/// Modules that were read: every federate of a federation brings the same ones.
+/// Modules that were read. They are kept because all federates of a federation supply the same
+/// ones.
 #[derive(Clone, Default)]
 pub(crate) struct ReadModules {
-    /// The ones used last are at the end.
+    /// The most recently used ones are at the end.
     modules: VecDeque<Module>,
-    /// How many were read, those included that are no longer kept.
+    /// Number of modules ever read, including those that are no longer kept.
     count: u64,
-    /// Those read since they were taken last.
+    /// Modules read since they were last taken.
     fresh: Vec<Module>,
 }
 
 impl ReadModules {
-    /// A module by its name and text: what is in a model must not depend on what was read before.
+    /// Looks a module up by its name and text. The text must match: a model must not depend on what
+    /// was read before.
     pub(super) fn get(&mut self, designator: &str, digest: u64, text: &[u8]) -> Option<Module> {
         let is_it = |module: &Module| module.designator() == designator && module.has_text(digest, text);
         let place = self.modules.iter().position(is_it)?;
@@ -41,23 +45,23 @@ impl ReadModules {
         Some(module)
     }
 
-    /// How many modules were read, ever.
+    /// Number of modules ever read.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// A module was read just now.
+    /// Adds a module that has just been read.
     pub(super) fn add(&mut self, module: Module) {
         self.fresh.push(module.clone());
         self.insert(module, |_| ());
     }
 
-    /// The modules that were read since the last time.
+    /// The modules that were read since the last call.
     pub(super) fn take_fresh(&mut self) -> Vec<Module> {
         std::mem::take(&mut self.fresh)
     }
 
-    /// Keeps a module, in the place of others.
+    /// Keeps a module, and drops others to make room.
     fn insert(&mut self, module: Module, mut drop: impl FnMut(Module)) {
         self.count += 1;
         self.modules.push_back(module);
@@ -70,7 +74,8 @@ impl ReadModules {
     }
 }
 
-/// Large models and modules that nobody needs any longer: to free the largest takes a tenth of a second.
+/// Large models and modules that are no longer needed. Freeing the largest takes a tenth of a
+/// second.
 #[derive(Default)]
 pub(crate) struct Discarded {
     models: Vec<Fdd>,
@@ -83,13 +88,13 @@ impl Discarded {
     }
 }
 
-/// Modules that were read, models that were made, and the limits on both.
+/// Modules that were read, models that were built, and the limits on both.
 pub(crate) struct ModuleCache {
     limits: Limits,
     /// See [`Config::fom_at_once_bytes`](crate::Config::fom_at_once_bytes).
     at_once: usize,
     read: ReadModules,
-    /// The ones made last are at the end.
+    /// The ones built last are at the end.
     built: VecDeque<(Build, Result<Fdd, RtiError>)>,
     discarded: Discarded,
 }
@@ -110,7 +115,7 @@ impl ModuleCache {
         self.at_once = bytes;
     }
 
-    /// A cache with other limits, and what was read so far.
+    /// A cache with other limits and the modules read so far.
     pub(crate) fn with_limits(&self, limits: Limits) -> Self {
         Self { at_once: self.at_once, read: self.read.clone(), ..Self::new(limits) }
     }
@@ -130,32 +135,33 @@ impl ModuleCache {
         self.read
     }
 
-    /// Takes over what another cache has read.
+    /// Takes over the modules read by another cache.
     pub(crate) fn set_read(&mut self, read: ReadModules) {
         self.read = read;
     }
 
-    /// Keeps what a job has read.
+    /// Keeps the modules that a job has read.
     pub(crate) fn insert_read(&mut self, modules: Vec<Module>) {
         let discarded = &mut self.discarded.modules;
         modules.into_iter().for_each(|module| self.read.insert(module, |oldest| discarded.push(oldest)));
     }
 
-    /// A model is no longer needed here. A large one is freed by a job, if this is the last clone of it.
+    /// Releases a model that is no longer needed here. A job frees a large one, if this is its last
+    /// clone.
     pub(crate) fn discard(&mut self, model: Fdd) {
         if !is_small_model(&model) {
             self.discarded.models.push(model);
         }
     }
 
-    /// A cache is no longer needed.
+    /// Releases a cache that is no longer needed.
     pub(crate) fn discard_all(&mut self, other: Self) {
         let models = other.built.into_iter().filter_map(|(_, model)| model.ok());
         models.chain(other.discarded.models).for_each(|model| self.discard(model));
         self.discarded.modules.extend(other.discarded.modules);
     }
 
-    /// Models and modules to be freed elsewhere.
+    /// Models and modules that a job is to free.
     pub(crate) fn take_discarded(&mut self) -> Option<Discarded> {
         (!self.discarded.is_empty()).then(|| std::mem::take(&mut self.discarded))
     }
@@ -177,15 +183,15 @@ impl ModuleCache {
         build.is_small(self.at_once) || self.kept(build).is_some()
     }
 
-    /// A model that is kept, and stays so.
+    /// A model that is kept; it stays kept.
     pub(crate) fn kept(&self, build: &Build) -> Option<&Result<Fdd, RtiError>> {
         self.built.iter().find(|(kept, _)| kept.is(build)).map(|(_, model)| model)
     }
 
-    /// The model: the one that is kept, else made now.
+    /// The kept model, or else one built now.
     ///
     /// # Errors
-    /// The exception for the federate that brought the modules.
+    /// The exception for the federate that supplied the modules.
     pub(crate) fn take(&mut self, build: &Build) -> Result<Fdd, RtiError> {
         let place = self.built.iter().position(|(kept, _)| kept.is(build));
         if let Some((_, model)) = place.and_then(|place| self.built.remove(place)) {

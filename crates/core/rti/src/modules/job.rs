@@ -1,4 +1,4 @@
-//! Work on FOM modules that is done elsewhere.
+//! Work on FOM modules that is done off the kernel's thread.
 
 use super::build::Build;
 use super::cache::{Discarded, ReadModules};
@@ -7,15 +7,17 @@ use base::NodeKey;
 use hla::RtiError;
 use hla::fom::{Budget, Fdd, FomError, Limits, Module};
 
-/// Which job of which RTI.
+/// The identity of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct JobId {
-    /// Which start of a node of a network asked for it: the next one must not take its outcome for that of its own.
+    /// The incarnation of the node that requested it. The next incarnation must not take its
+    /// outcome for that of one of its own jobs.
     pub(crate) key: Option<NodeKey>,
     pub(crate) number: u64,
 }
 
-/// Reading of FOM modules and making of object models, with all that it takes: it may run on any thread.
+/// Reading of FOM modules and building of object models, with all their inputs. It may run on any
+/// thread.
 pub struct Job {
     pub(crate) id: JobId,
     pub(crate) limits: Limits,
@@ -25,30 +27,31 @@ pub struct Job {
 
 /// The work of a job.
 pub(crate) enum Task {
-    /// Open and read what a call brings.
+    /// Open and read the modules of a call.
     Call {
         mim: Option<SentModule>,
         modules: Vec<SentModule>,
-        /// The model that the modules are for. Outer `None`: no model is needed, for the call will be refused.
+        /// The model to which the modules belong. Outer `None`: no model is needed, because the
+        /// call will be refused.
         base: Option<Option<Fdd>>,
     },
-    /// Make the models that the log has come to.
+    /// Build the models that the next entries of the log need.
     Log(Vec<Build>),
     /// Free memory.
     Discard(Discarded),
 }
 
-/// The modules of a call, opened.
+/// The modules of a call, after opening.
 #[derive(Clone)]
 pub(crate) struct Opened {
     pub(crate) mim: Option<ModuleText>,
     pub(crate) modules: Vec<ModuleText>,
-    /// Modules that the base has not, by their places in `modules`.
+    /// Modules that the base lacks, as indices into `modules`.
     pub(crate) new: Vec<usize>,
 }
 
 impl Opened {
-    /// Octets of text that the base has not.
+    /// Octets of text that the base lacks.
     pub(crate) fn new_octets(&self) -> usize {
         let new = self.new.iter().filter_map(|&place| self.modules.get(place));
         new.chain(&self.mim).map(|module| module.text.len()).sum()
@@ -61,7 +64,7 @@ pub struct JobDone {
     pub(crate) outcome: JobOutcome,
 }
 
-/// Models, and what each is made of.
+/// Models, each with its parts.
 type Models = Vec<(Build, Result<Fdd, RtiError>)>;
 
 /// The outcome of a [`Task`].
@@ -73,20 +76,20 @@ pub(crate) enum JobOutcome {
 }
 
 impl JobDone {
-    /// A job that panicked, saying `why`. The federate that called is told; the state that a node must have in common
-    /// with others cannot be reached without the job.
+    /// The outcome of a job that panicked with the message `why`. The calling federate is told. If
+    /// the job was for the log, the node cannot reach the common state of the network without it.
     pub fn panicked(id: JobId, why: String) -> Self {
         Self { id, outcome: JobOutcome::Panicked(why) }
     }
 }
 
 impl Job {
-    /// Which job it is.
+    /// The identity of the job.
     pub fn id(&self) -> JobId {
         self.id
     }
 
-    /// Does the work: up to some seconds for what the limits allow.
+    /// Does the work, which may take some seconds for input within the limits.
     #[must_use]
     pub fn run(self) -> JobDone {
         let Self { id, limits, mut read, task } = self;
@@ -122,7 +125,7 @@ impl Job {
     }
 }
 
-/// Opens what a call brings, and finds out what of it is new to a model.
+/// Opens the modules of a call, and finds those that are new to a model.
 fn open(
     mim: Option<SentModule>,
     modules: Vec<SentModule>,
@@ -140,7 +143,7 @@ fn open(
     Ok(Opened { mim, modules, new })
 }
 
-/// Whatever a driver does with jobs, it may do on another thread.
+/// A driver may run jobs on another thread, so they must be `Send`.
 const _: fn() = || {
     fn is_send<T: Send + 'static>() {}
     is_send::<Job>();

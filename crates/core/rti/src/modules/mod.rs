@@ -1,7 +1,8 @@
 //! FOM modules on their way into an object model.
 //!
-//! Reading modules and merging models may take seconds. So nothing large is read where calls are served: a
-//! [`Job`] holds all that reading needs, and is run elsewhere, see [`Rti::poll_job`](crate::Rti::poll_job).
+//! Reading modules and merging models may take seconds. The calls that serve federates therefore
+//! read nothing large. A [`Job`] holds all inputs of the reading and runs elsewhere, see
+//! [`Rti::poll_job`](crate::Rti::poll_job).
 
 mod build;
 mod cache;
@@ -19,19 +20,19 @@ use hla::{Exception, RtiError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Where FOM modules come from that a federate names but does not send.
+/// A source of FOM modules that a federate names but does not send.
 ///
-/// Reading a file is the world's business: a node looks into its FOM folders, a simulation into a
+/// Reading a file is the world's task: a node looks into its FOM folders, a simulation into a
 /// table.
 pub trait FomSource {
     /// The text of the module that `designator` (a bare name, a path or a URL) stands for.
     ///
     /// # Errors
-    /// Says, for a person, why it cannot be had.
+    /// The reason why it cannot be obtained, as a text for people.
     fn open(&self, designator: &str) -> Result<Bytes, String>;
 }
 
-/// A source that has nothing.
+/// A source without any module.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct NoFoms;
 
@@ -41,7 +42,7 @@ impl FomSource for NoFoms {
     }
 }
 
-/// The text of a FOM module and the name it goes by.
+/// The text and the name of a FOM module.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ModuleText {
     /// File name or URL, as reported to federates.
@@ -56,7 +57,7 @@ impl fmt::Debug for ModuleText {
     }
 }
 
-/// A module as a federate sent it, or as the source had it.
+/// A module as sent by a federate, or as found in the source.
 #[derive(Clone, Debug)]
 pub(crate) enum SentModule {
     /// Its text, in octets of any encoding.
@@ -66,7 +67,7 @@ pub(crate) enum SentModule {
 }
 
 impl SentModule {
-    /// Takes what a federate sent: a file, an archive with one file, or a designator.
+    /// Converts a module sent by a federate: a file, an archive with one file, or a designator.
     ///
     /// # Errors
     /// `CouldNotOpenFOM`, or with `of_mim` `CouldNotOpenMIM`.
@@ -92,7 +93,7 @@ impl SentModule {
         }
     }
 
-    /// Takes a whole set, see [`SentModule::from_federate`].
+    /// Converts a whole set, see [`SentModule::from_federate`].
     ///
     /// # Errors
     /// Those of the first module that cannot be opened.
@@ -103,7 +104,7 @@ impl SentModule {
         set.fom_module.into_iter().map(|module| Self::from_federate(module, false, source)).collect()
     }
 
-    /// How many octets it has as it was sent.
+    /// Its number of octets in the form it was sent.
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Text(module) => module.text.len(),
@@ -111,7 +112,7 @@ impl SentModule {
         }
     }
 
-    /// Its text, when it was sent as one.
+    /// Its text, if it was sent as text.
     pub(crate) fn as_text(&self) -> Option<&ModuleText> {
         match self {
             Self::Text(module) => Some(module),
@@ -119,7 +120,7 @@ impl SentModule {
         }
     }
 
-    /// Charges the budget of its call, for an archive without what it unpacks to.
+    /// Charges the budget of its call. For an archive, the unpacked text is not included.
     pub(crate) fn charge(&self, limits: &Limits, budget: &mut Budget) -> Result<(), fom::FomError> {
         let name = self.as_text().map_or("ZIP archive", |module| module.designator.as_str());
         budget.charge_module(name, limits)?;

@@ -1,4 +1,4 @@
-//! Events of other nodes become callbacks here.
+//! Turns events of other nodes into callbacks for the federates here.
 
 use super::instance::{AttributeState, Instance, Relevance};
 use super::objects::Objects;
@@ -13,7 +13,8 @@ use hla::handle::{
 use router::{ClientId, WireError};
 use std::collections::BTreeSet;
 
-/// Part of a snapshot: the instances of a class whose home is `from`, after `after` and up to `end`.
+/// A part of a snapshot: the instances of a class whose home is `from`, after `after` and up to
+/// `end`.
 #[derive(Debug)]
 pub(crate) struct SnapshotRange {
     pub(crate) class: ObjectClassHandle,
@@ -23,11 +24,11 @@ pub(crate) struct SnapshotRange {
 }
 
 impl Objects {
-    /// Takes an event of the stream of another node whose turn has come. False when it came too early or too late for
-    /// what is here, which happens to best-effort events alone.
+    /// Applies an event of another node's stream whose turn has come. Returns false if it came too
+    /// early or too late for the state here, which only happens to best-effort events.
     ///
     /// # Errors
-    /// The event does not fit the stream, or the object model.
+    /// The event does not fit the stream or the object model.
     pub(crate) fn apply(
         &mut self,
         effects: &mut Effects,
@@ -57,7 +58,7 @@ impl Objects {
         }
     }
 
-    /// Changes of an instance whose home is `from`.
+    /// Applies changes of an instance whose home is `from`.
     fn apply_change(
         &mut self,
         effects: &mut Effects,
@@ -109,8 +110,8 @@ impl Objects {
         Ok(true)
     }
 
-    /// Values of an instance, from the node of its owner, whichever its home is. Those of an instance that is not here
-    /// came too early or too late.
+    /// Applies values of an instance. They come from the node of the owner, no matter which node is
+    /// the instance's home. Values of an instance that is not here came too early or too late.
     fn apply_update(
         &mut self,
         effects: &mut Effects,
@@ -134,11 +135,11 @@ impl Objects {
         payload.stamp.map_or(Ok(()), |stamp| stamp.check(self.time))
     }
 
-    /// Takes part of a snapshot: these records are all that their home has in this range. Federates that are `congested`
-    /// discover them later.
+    /// Applies a part of a snapshot: these records are all instances that their home has in this
+    /// range. `congested` federates discover them later.
     ///
     /// # Errors
-    /// Of the first record that makes no sense; the others were taken.
+    /// That of the first record that is invalid. The others were applied.
     pub(crate) fn apply_snapshot(
         &mut self,
         effects: &mut Effects,
@@ -157,7 +158,7 @@ impl Objects {
         result
     }
 
-    /// Instances that the other node no longer has, although it is their home.
+    /// Removes instances that the other node no longer has, although it is their home.
     fn remove_vanished(
         &mut self,
         effects: &mut Effects,
@@ -165,7 +166,8 @@ impl Objects {
         here: &BTreeSet<ObjectInstanceHandle>,
     ) {
         let handles = self.instances.of_class_after(range.class, range.after);
-        // One that another node registered may be on its way to this home, which does not know it yet.
+        // An instance that a third node registered may be on its way to this home, which does not
+        // know it yet.
         let vanished = handles
             .take_while(|&handle| handle <= range.end)
             .filter_map(|handle| self.instances.get(handle))
@@ -184,7 +186,8 @@ impl Objects {
         of_class.filter(|&handle| self.instances.get(handle).is_some_and(|o| o.home == node)).collect()
     }
 
-    /// An instance whose home is `home`: new here, or as it is by now. The federates of `later` discover a new one later.
+    /// Applies the record of an instance whose home is `home`. The instance is new here or has
+    /// changed. The federates of `later` discover a new one later.
     pub(super) fn apply_record(
         &mut self,
         effects: &mut Effects,
@@ -222,7 +225,7 @@ impl Objects {
         }
     }
 
-    /// An instance that is here already is as `states` say, and at `home`.
+    /// Changes an instance that is here already to `states` and to the home `home`.
     fn change_record(
         &mut self,
         effects: &mut Effects,

@@ -10,7 +10,8 @@ use hla::{Exception, RtiError};
 use std::collections::BTreeSet;
 
 impl Objects {
-    /// Publish Object Class Attributes (5.2). Additive; the privilege to delete comes with any attribute.
+    /// Publish Object Class Attributes (5.2). Additive. The privilege to delete is published with
+    /// any attribute.
     pub(crate) fn publish_attributes(
         &mut self,
         effects: &mut Effects,
@@ -37,9 +38,9 @@ impl Objects {
         Ok(())
     }
 
-    /// Unpublish Object Class Attributes (5.3), of the whole class when `attributes` is `None`.
-    /// Owned attributes of instances known as exactly this class become unowned. The privilege to delete
-    /// came with the others and goes with the last of them.
+    /// Unpublish Object Class Attributes (5.3), of the whole class if `attributes` is `None`. Owned
+    /// attributes of instances known as exactly this class become unowned. The privilege to delete
+    /// is unpublished with the last of the other attributes.
     pub(crate) fn unpublish_attributes(
         &mut self,
         effects: &mut Effects,
@@ -106,7 +107,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Unsubscribe Object Class Attributes (5.9), of the whole class when `attributes` is `None`.
+    /// Unsubscribe Object Class Attributes (5.9), of the whole class if `attributes` is `None`.
     pub(crate) fn unsubscribe_attributes(
         &mut self,
         effects: &mut Effects,
@@ -132,7 +133,8 @@ impl Objects {
         Ok(())
     }
 
-    /// A class, and the attributes of a request to undo something for them: all that the class has when none are listed.
+    /// A class, and the attributes for which a request undoes something: all attributes of the
+    /// class if none are listed.
     fn listed_at(
         &self,
         class: Option<ObjectClassHandle>,
@@ -146,7 +148,8 @@ impl Objects {
         Ok((class.handle, listed))
     }
 
-    /// Takes back the interest in `class` and below, except where another subscription still covers it.
+    /// Withdraws the interest in `class` and below, except where another subscription still covers
+    /// it.
     fn withdraw_object_interest(
         &mut self,
         effects: &mut Effects,
@@ -264,7 +267,8 @@ impl Objects {
         Ok(())
     }
 
-    /// Unpublish Object Class Directed Interactions (5.7), all of the class when `interactions` is `None`.
+    /// Unpublish Object Class Directed Interactions (5.7), all of the class if `interactions` is
+    /// `None`.
     pub(crate) fn unpublish_directed(
         &mut self,
         effects: &mut Effects,
@@ -284,7 +288,8 @@ impl Objects {
         Ok(())
     }
 
-    /// Subscribe Object Class Directed Interactions (5.12), universally or only for owned instances.
+    /// Subscribe Object Class Directed Interactions (5.12), universally or only for owned
+    /// instances.
     pub(crate) fn subscribe_directed(
         &mut self,
         effects: &mut Effects,
@@ -304,7 +309,8 @@ impl Objects {
         Ok(())
     }
 
-    /// Unsubscribe Object Class Directed Interactions (5.13), all of the class when `interactions` is `None`.
+    /// Unsubscribe Object Class Directed Interactions (5.13), all of the class if `interactions` is
+    /// `None`.
     pub(crate) fn unsubscribe_directed(
         &mut self,
         effects: &mut Effects,
@@ -346,7 +352,7 @@ impl Objects {
         Ok((class.handle, listed.iter().copied().collect()))
     }
 
-    /// Owned instance attributes whose publication is gone become unowned.
+    /// Makes owned instance attributes unowned that their owner no longer publishes.
     fn divest_class_attributes(
         &mut self,
         effects: &mut Effects,

@@ -1,9 +1,11 @@
-//! Departures: federates of other nodes that have left lately, and how their objects are dealt with.
+//! Departures: federates of other nodes that have left recently, and how their objects are disposed
+//! of.
 //!
-//! A federate's node deals with its objects and appends that to its streams. The control plane takes another path: it may
-//! say first that the federate has left, and even that its node is gone, after which nobody follows that node's streams.
-//! Messages still under way are lost then. So every node remembers the action of each departure, and carries it out
-//! itself on the instances that still belong to the federate when the node goes.
+//! A federate's node disposes of its objects and appends that to its streams. The control plane
+//! takes another path. It may report first that the federate has left, and even that its node is
+//! gone, after which nobody follows that node's streams. Messages still under way are then lost.
+//! Every node therefore remembers the action of each departure. When the node goes, it carries out
+//! the action itself on the instances that still belong to the federate.
 
 use super::objects::Objects;
 use crate::control::NodeId;
@@ -12,16 +14,17 @@ use hla::api::ResignAction;
 use hla::handle::FederateHandle;
 use std::collections::BTreeMap;
 
-/// How many departures are remembered: more than a node can announce within the seconds that its streams may be behind,
-/// in about 100 KiB.
+/// Number of departures that are remembered: more than a node can announce within the seconds that
+/// its streams may lag, in about 100 KiB.
 const REMEMBERED: usize = 4_096;
 
-/// See the module.
+/// The remembered departures. See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Departures(BTreeMap<FederateHandle, (NodeId, ResignAction)>);
 
 impl Departures {
-    /// Handles ascend in the order of joining, so that the lowest one is as good as the oldest departure.
+    /// Adds a departure. Handles ascend in the order of joining; the lowest one is therefore as
+    /// good a choice for removal as the oldest departure.
     fn insert(&mut self, federate: FederateHandle, node: NodeId, action: ResignAction) {
         self.0.insert(federate, (node, action));
         if self.0.len() > REMEMBERED {
@@ -29,7 +32,8 @@ impl Departures {
         }
     }
 
-    /// Takes the departures from a node that is gone: nothing can arrive any more that they are needed for.
+    /// Takes the departures of a node that is gone. No message for which they are needed can arrive
+    /// any more.
     pub(super) fn take(&mut self, gone: NodeId) -> BTreeMap<FederateHandle, ResignAction> {
         let of_gone = self.0.extract_if(.., |_, (node, _)| *node == gone);
         of_gone.map(|(federate, (_, action))| (federate, action)).collect()
@@ -37,8 +41,9 @@ impl Departures {
 }
 
 impl Objects {
-    /// A federate of another node is no longer joined. `lost`: its node is gone, and every node that knows instances of the
-    /// federate deals with them from now on. Else its node has done so, and the streams of that node say it.
+    /// Handles the departure of a federate of another node. `lost`: its node is gone, and from now
+    /// on every node that knows instances of the federate disposes of them. Otherwise its node has
+    /// done so, and its streams report it.
     pub(crate) fn resigned_elsewhere(
         &mut self,
         effects: &mut Effects,

@@ -15,7 +15,7 @@ use hla::{Exception, RtiError};
 use std::collections::BTreeSet;
 
 impl Objects {
-    /// Send Directed Interaction, to federates that know the instance and either subscribed
+    /// Send Directed Interaction (6.14), to federates that know the instance and either subscribed
     /// universally or own an attribute of it.
     #[allow(clippy::too_many_arguments)] // the service has that many
     pub(crate) fn send_directed(
@@ -49,7 +49,8 @@ impl Objects {
         Ok(())
     }
 
-    /// Hands an interaction of class `sent` that was directed at an instance to the federates of this node.
+    /// Delivers an interaction of class `sent`, directed at an instance, to the federates of this
+    /// node.
     pub(super) fn receive_directed(
         &self,
         effects: &mut Effects,
@@ -69,8 +70,8 @@ impl Objects {
         );
     }
 
-    /// The class at which `federate` receives an interaction of class `sent` directed at `object`: the
-    /// most specific one that it subscribes for the object's class or a superclass.
+    /// The class at which `federate` receives an interaction of class `sent` directed at `object`:
+    /// the most specific one that it subscribes at the object's class or a superclass.
     fn directed_class(
         &self,
         federate: &Federate,

@@ -1,4 +1,4 @@
-//! Who gets to know an instance, and as what (6.9).
+//! Discovery: which federates get to know an instance, and at which class (6.9).
 
 use super::federate::ClassSubscription;
 use super::instance::Instance;
@@ -28,7 +28,7 @@ impl Objects {
         })
     }
 
-    /// Lets `federate` discover `instance` if it does not know it and has reason to.
+    /// Makes `federate` discover `instance` if it should and does not know it yet.
     pub(crate) fn try_discover(
         &mut self,
         effects: &mut Effects,
@@ -39,12 +39,13 @@ impl Objects {
         self.scope_changed(effects, instance, &[(federate, gained)], &BTreeSet::new());
     }
 
-    /// A new instance: everybody who subscribes it discovers it.
+    /// Makes all subscribers discover a new instance.
     pub(crate) fn discover_at_all(&mut self, effects: &mut Effects, instance: ObjectInstanceHandle) {
         self.discover_at_all_but(effects, instance, &BTreeSet::new());
     }
 
-    /// The same, but the federates of `later` discover it in a slice of a review.
+    /// Like [`discover_at_all`](Self::discover_at_all), but the federates of `later` discover it in
+    /// a slice of a review.
     pub(super) fn discover_at_all_but(
         &mut self,
         effects: &mut Effects,
@@ -64,7 +65,7 @@ impl Objects {
         self.seen_elsewhere(effects, instance);
     }
 
-    /// A new instance is wanted by federates of other nodes as well.
+    /// Updates the relevance advisories of a new instance that federates of other nodes may want.
     fn seen_elsewhere(&mut self, effects: &mut Effects, instance: ObjectInstanceHandle) {
         if self.remote_federates.is_empty() {
             return;
@@ -74,7 +75,8 @@ impl Objects {
         self.refresh_relevance(effects, instance, &all);
     }
 
-    /// Local Delete Object Instance of an instance that `federate` knows; it may be discovered at once again.
+    /// Local Delete Object Instance of an instance that `federate` knows. The federate may discover
+    /// it again at once.
     pub(crate) fn rediscover(
         &mut self,
         effects: &mut Effects,
@@ -86,8 +88,8 @@ impl Objects {
         self.scope_changed(effects, instance, &[(federate, gained)], &lost);
     }
 
-    /// Tells `federate` of the instance, and of what of it is in its scope, which is returned. What follows
-    /// for others is up to the caller, see [`Objects::scope_changed`].
+    /// Makes `federate` discover the instance, reports the attributes in its scope, and returns
+    /// them. The caller handles the consequences for others, see [`Objects::scope_changed`].
     fn discover(
         &mut self,
         effects: &mut Effects,
@@ -117,7 +119,7 @@ impl Objects {
         in_scope
     }
 
-    /// The attributes that were in scope until now.
+    /// Makes `federate` forget the instance. Returns the attributes that were in scope until now.
     fn become_unknown(
         &mut self,
         effects: &mut Effects,

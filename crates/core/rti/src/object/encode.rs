@@ -1,7 +1,7 @@
 //! Callbacks that carry data, written straight to their wire form.
 //!
-//! Reflect and receive callbacks are the messages that a federation consists of. They are encoded
-//! once for all receivers that get the same values, with one allocation of the exact size.
+//! Most messages of a federation are reflect and receive callbacks. They are encoded once for all
+//! receivers that get the same values, with one allocation of the exact size.
 
 use crate::wire::{HandleValue, Payload};
 use bytes::Bytes;
@@ -75,7 +75,8 @@ impl Lead {
     }
 }
 
-/// Octets of the fields of a handle of 4 and one of 8 octets: key, length, and the handle message with its one field.
+/// Octets of the field of a 4-octet handle: key, length, and the handle message with its only
+/// field.
 const SHORT_HANDLE: usize = 8;
 const LONG_HANDLE: usize = 12;
 
@@ -105,7 +106,8 @@ fn entry_len(value: &HandleValue) -> usize {
     SHORT_HANDLE + bytes
 }
 
-/// Octets of the parts of a timed form: the time, then what differs from a message in receive order.
+/// Octets of the parts of a timed form: the time, and the fields that a message in receive order
+/// does not have.
 fn timed_len(payload: &Payload, received: OrderType) -> usize {
     let Some(stamp) = &payload.stamp else { return 0 };
     let order = |order| if order == OrderType::Timestamp { 2 } else { 0 };
@@ -117,7 +119,7 @@ fn put_timed(out: &mut Vec<u8>, payload: &Payload, received: OrderType) {
     let Some(stamp) = &payload.stamp else { return };
     out.extend_from_slice(&long_handle(TIME, stamp.time));
     for (field, order) in [(SENT_ORDER, stamp.sent), (RECEIVED_ORDER, received)] {
-        // Receive order is 0, which proto3 leaves out.
+        // Receive order is 0, which proto3 omits.
         if order == OrderType::Timestamp {
             out.extend_from_slice(&[(field << 3) as u8, 1]);
         }
@@ -174,7 +176,7 @@ fn put_bytes(out: &mut Vec<u8>, field: u32, bytes: &Bytes) {
     out.extend_from_slice(bytes);
 }
 
-/// Most are lengths of one octet.
+/// Writes a length as a varint. Most take one octet.
 fn put_varint(out: &mut Vec<u8>, value: usize) {
     if value < 0x80 {
         out.push(value as u8);
@@ -194,7 +196,7 @@ mod tests {
     };
     use proptest::prelude::*;
 
-    /// Handles above belong to other RTIs; those of callbacks are our own.
+    /// Larger handles belong to other RTIs; callbacks only carry our own.
     const OWN_MAX: u32 = 0xf000_0000;
 
     fn arbitrary_values() -> impl Strategy<Value = Vec<HandleValue>> {

@@ -1,4 +1,4 @@
-//! A joined federate: what it declared and what it has switched on.
+//! A joined federate: its declarations and switches.
 
 use crate::proposal::CallerId;
 use base::Moment;
@@ -13,22 +13,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 base::id! {
-    /// An update rate designator that some federate has used; index into the execution's table.
+    /// An update rate designator in use; an index into the execution's table.
     pub(crate) struct RateId(u16) as "rate";
 }
 
 /// An update rate designator in use.
 pub(crate) struct Rate {
     pub(crate) designator: String,
-    /// Updates per second at most.
+    /// Maximum rate, in updates per second.
     pub(crate) hertz: f64,
-    /// Time between two of them at least.
+    /// Minimum time between two updates.
     pub(crate) interval: Duration,
 }
 
 impl Rate {
     pub(crate) fn new(designator: &str, hertz: f64) -> Self {
-        // Rates that a duration cannot express are below one update in centuries: one update is all there is.
+        // A duration that overflows means less than one update in centuries: one update is then all
+        // there is.
         let interval = Duration::try_from_secs_f64(1.0 / hertz).unwrap_or(Duration::MAX);
         Self { designator: designator.to_owned(), hertz, interval }
     }
@@ -37,7 +38,8 @@ impl Rate {
 /// A subscription of one class attribute.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Subscription {
-    /// False for a passive subscription: same data, but it asks nobody to produce it.
+    /// False for a passive subscription: the federate gets the same data, but requests nobody to
+    /// produce it.
     pub(crate) active: bool,
     /// The update rate designator, if one was given.
     pub(crate) rate: Option<RateId>,
@@ -70,7 +72,7 @@ impl From<&Switches> for FederateSwitches {
     }
 }
 
-/// Transportation and order type where a federate has replaced the object model's.
+/// Transportation and order type with which a federate has overridden the object model.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Preference {
     pub(crate) transportation: Option<TransportationTypeHandle>,
@@ -83,7 +85,7 @@ pub(crate) struct Federate {
     pub(crate) caller: CallerId,
     pub(crate) client: ClientId,
     pub(crate) switches: FederateSwitches,
-    /// Whether messages in receive order may come between time advances, too (8.14).
+    /// Whether messages in receive order may also come between time advances (8.14).
     pub(crate) asynchronous_delivery: bool,
     /// Class attributes it publishes; a class without any is absent.
     pub(crate) publications: BTreeMap<ObjectClassHandle, BTreeSet<AttributeHandle>>,
@@ -95,14 +97,14 @@ pub(crate) struct Federate {
     pub(crate) published_directed: BTreeMap<ObjectClassHandle, BTreeSet<InteractionClassHandle>>,
     /// Directed interactions it subscribes, and whether universally.
     pub(crate) subscribed_directed: BTreeMap<ObjectClassHandle, BTreeMap<InteractionClassHandle, bool>>,
-    /// Published classes it was told to register objects of.
+    /// Published classes for which it was last told to register objects.
     pub(crate) registration_on: BTreeSet<ObjectClassHandle>,
-    /// Published interaction classes it was told to send.
+    /// Published interaction classes that it was last told to send.
     pub(crate) interactions_on: BTreeSet<InteractionClassHandle>,
     /// Defaults for instances it registers from now on.
     pub(crate) attribute_preferences: BTreeMap<(ObjectClassHandle, AttributeHandle), Preference>,
     pub(crate) interaction_preferences: BTreeMap<InteractionClassHandle, Preference>,
-    /// When it last got a value of an attribute that it subscribes at a reduced rate.
+    /// When it last received an attribute that it subscribes at a reduced rate.
     pub(crate) last_reflected: BTreeMap<(ObjectInstanceHandle, AttributeHandle), Moment>,
 }
 
@@ -147,7 +149,7 @@ impl Federate {
         self.publications.contains_key(&class)
     }
 
-    /// Forgets what it remembers of an instance that it no longer knows.
+    /// Forgets everything about an instance that it no longer knows.
     pub(crate) fn forget_instance(&mut self, instance: ObjectInstanceHandle) {
         if !self.last_reflected.is_empty() {
             let from = (instance, AttributeHandle(0));

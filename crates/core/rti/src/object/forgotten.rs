@@ -1,7 +1,8 @@
-//! Replicas that are forgotten: their stream is no longer followed, and no federate here knows them.
+//! Forgetting replicas whose stream is no longer followed and that no federate here knows.
 //!
-//! There may be a million of them, so that it is done in slices. Until it is finished the stream is not followed again, and
-//! nobody discovers such a replica: whether the instance still exists is not known here.
+//! There may be a million of them, so it is done in slices. Until it is finished, the stream is not
+//! followed again, and nobody discovers such a replica, because this node does not know whether the
+//! instance still exists.
 
 use super::instance::Cursor;
 use super::objects::Objects;
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 /// Instances looked at in one slice.
 const VISITED_PER_SLICE: usize = 5_000;
 
-/// Classes and homes whose replicas are being forgotten.
+/// Classes and homes whose replicas are being forgotten, with the progress.
 #[derive(Debug, Default)]
 pub(crate) struct Forgotten(BTreeMap<(ObjectClassHandle, NodeId), Cursor>);
 
@@ -28,7 +29,8 @@ impl Forgotten {
 }
 
 impl Objects {
-    /// Forgets the replicas of instances of a class whose home is `node`. [`Change::Forgotten`] follows when all are.
+    /// Begins to forget the replicas of instances of a class whose home is `node`.
+    /// [`Change::Forgotten`] follows when all are forgotten.
     pub(crate) fn forget_replicas(&mut self, effects: &mut Effects, class: PublishedClass, node: NodeId) {
         let PublishedClass::Objects(of) = class else {
             return effects.replicate(Change::Forgotten { class, node });

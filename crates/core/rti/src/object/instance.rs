@@ -1,4 +1,4 @@
-//! Object instances: attributes with their owners, and who knows the instance as what.
+//! Object instances: their attributes with the owners, and the federates that know them.
 
 use super::federate::RateId;
 use super::table::Table;
@@ -11,22 +11,22 @@ use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 
-/// What the owner of an attribute was last told by the attribute relevance advisory (6.23, 6.24).
+/// The last attribute relevance advisory to the owner of an attribute (6.23, 6.24).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Relevance(u16);
 
 impl Relevance {
-    /// Nobody wants updates.
+    /// No federate wants updates.
     pub(crate) const OFF: Self = Self(0);
-    /// Somebody wants them, at any rate.
+    /// A federate wants updates, without a limit on the rate.
     pub(crate) const ON: Self = Self(1);
 
-    /// All who want them want no more than this rate.
+    /// All interested federates limit their rate; the highest limit is this rate.
     pub(crate) const fn at(rate: RateId) -> Self {
         Self(rate.0 + 2)
     }
 
-    /// The rate, if all who want updates gave one.
+    /// The rate, if all interested federates limit it.
     pub(crate) const fn rate(self) -> Option<RateId> {
         match self.0.checked_sub(2) {
             Some(rate) => Some(RateId(rate)),
@@ -38,7 +38,7 @@ impl Relevance {
 /// One attribute of one instance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct AttributeState {
-    /// Its owner; invalid while nobody owns it.
+    /// Its owner; invalid while it is unowned.
     pub(crate) owner: FederateHandle,
     pub(crate) transportation: TransportationTypeHandle,
     pub(crate) relevance: Relevance,
@@ -46,11 +46,11 @@ pub(crate) struct AttributeState {
     pub(crate) time_stamped: bool,
 }
 
-// A federation has a hundred thousand instances with forty attributes each.
+// Asserted because a federation may have a hundred thousand instances with forty attributes each.
 const _: () = assert!(size_of::<AttributeState>() == 12);
 
 impl AttributeState {
-    /// The attribute as the object model has it, owned by nobody.
+    /// The attribute with the settings of the object model, unowned.
     pub(crate) fn unowned(attribute: &Attribute) -> Self {
         Self {
             owner: FederateHandle::INVALID,
@@ -61,30 +61,30 @@ impl AttributeState {
     }
 }
 
-/// Memory that an instance costs without its name and its attributes: `meshrti bench memory`
-/// measures 794 bytes with them.
+/// Memory of an instance without its name and its attributes. `meshrti bench memory` measures 794
+/// bytes with them.
 const INSTANCE_BYTES: usize = 700;
 
-/// A federate that knows an instance, and the class it knows it as.
+/// A federate that knows an instance, with the class at which it knows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Known {
     pub(crate) federate: FederateHandle,
     pub(crate) class: ObjectClassHandle,
 }
 
-/// An object instance: of this node, or a replica of one whose home is another node.
+/// An object instance whose home is this node, or a replica of one whose home is another node.
 pub(crate) struct Instance {
     pub(crate) handle: ObjectInstanceHandle,
     /// The class it was registered at.
     pub(crate) class: ObjectClassHandle,
     pub(crate) name: Box<str>,
-    /// Who registered it.
+    /// The federate that registered it.
     pub(crate) producer: FederateHandle,
-    /// The node that registered it. It stays, whoever is the home later.
+    /// The node that registered it. It does not change when the home does.
     pub(crate) registrar: NodeId,
-    /// The node that puts its changes in order; changed by [`Instances::set_home`].
+    /// The node that orders its changes. [`Instances::set_home`] changes it.
     pub(crate) home: NodeId,
-    /// By slot of the class (`ObjectClass::slot`), all that the class has.
+    /// All attributes of the class, indexed by slot (`ObjectClass::slot`).
     attributes: Box<[AttributeState]>,
     /// Sorted by federate.
     known: SmallVec<[Known; 4]>,
@@ -105,7 +105,7 @@ impl Instance {
         Self { handle, class, name, producer, registrar: node, home: node, attributes, known }
     }
 
-    /// A replica of an instance of another node, which no federate here knows yet.
+    /// A replica of another node's instance that no federate here knows yet.
     pub(crate) fn replica(
         record: &Record,
         class: ObjectClassHandle,
@@ -129,12 +129,13 @@ impl Instance {
         self.attributes[slot]
     }
 
-    /// The attribute in `slot` of the class, to change it.
+    /// Mutable access to the attribute in `slot` of the class.
     pub(crate) fn attribute_mut(&mut self, slot: usize) -> &mut AttributeState {
         &mut self.attributes[slot]
     }
 
-    /// Takes in the attributes that came into the class since; nobody owns them. False when there are none.
+    /// Adds attributes that the class has gained since, as unowned. Returns false if there are
+    /// none.
     fn grow(&mut self, model: &Fdd, class: &ObjectClass) -> bool {
         let new = class.attributes.get(self.attributes.len()..).unwrap_or_default();
         if new.is_empty() {
@@ -152,25 +153,25 @@ impl Instance {
         self.attributes.iter().enumerate()
     }
 
-    /// The class that `federate` knows the instance as.
+    /// The class at which `federate` knows the instance.
     pub(crate) fn known_class(&self, federate: FederateHandle) -> Option<ObjectClassHandle> {
         let at = self.known.binary_search_by_key(&federate, |known| known.federate).ok()?;
         Some(self.known[at].class)
     }
 
-    /// Who knows the instance, by federate.
+    /// The federates that know the instance, sorted.
     pub(crate) fn known(&self) -> &[Known] {
         &self.known
     }
 
-    /// Memory that an instance takes, about.
+    /// An estimate of the memory of the instance, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         Self::bytes_of(self.name.len(), self.attributes.len()) + self.known.len() * size_of::<Known>()
     }
 
-    /// Memory that an instance takes, about, before anybody but its registrant knows it.
+    /// An estimate of the memory of an instance that only its registrant knows, in bytes.
     pub(crate) const fn bytes_of(name_octets: usize, attributes: usize) -> usize {
-        // The name stands in two places.
+        // The name is stored in two places.
         INSTANCE_BYTES + 2 * name_octets + attributes * size_of::<AttributeState>()
     }
 
@@ -180,7 +181,7 @@ impl Instance {
         }
     }
 
-    /// `federate` no longer knows the instance.
+    /// Removes `federate` from those that know the instance.
     fn become_unknown(&mut self, federate: FederateHandle) {
         if let Ok(at) = self.known.binary_search_by_key(&federate, |known| known.federate) {
             self.known.remove(at);
@@ -192,7 +193,7 @@ impl Instance {
         !self.known.is_empty()
     }
 
-    /// Whether anybody owns any attribute.
+    /// Whether any attribute has an owner.
     pub(crate) fn is_owned(&self) -> bool {
         self.attributes.iter().any(|attribute| attribute.owner.is_valid())
     }
@@ -203,13 +204,13 @@ impl Instance {
     }
 }
 
-/// A place among the instances of some classes. It stays valid while instances come and go; one that
-/// comes before it is not visited.
+/// A position in an iteration over the instances of some classes. It stays valid while instances
+/// come and go. Instances added before the position are not visited.
 #[derive(Debug)]
 pub(crate) struct Cursor {
     /// The classes that are not finished.
     classes: VecDeque<ObjectClassHandle>,
-    /// The last instance visited of the first of them.
+    /// The last visited instance of the first of these classes.
     after: ObjectInstanceHandle,
 }
 
@@ -230,7 +231,7 @@ impl Cursor {
         visited
     }
 
-    /// A cursor before `instance`, and before those of its class that come after it.
+    /// A cursor before `instance` and the later instances of its class.
     pub(crate) fn before(class: ObjectClassHandle, instance: ObjectInstanceHandle) -> Self {
         let after = ObjectInstanceHandle(instance.0.saturating_sub(1));
         Self { classes: VecDeque::from([class]), after }
@@ -255,15 +256,17 @@ impl Cursor {
 #[derive(Default)]
 pub(crate) struct Instances {
     by_handle: Table,
-    /// How far the instances have moved to a larger table.
+    /// The progress of moving the instances to a larger table.
     moving: Option<Cursor>,
     by_class: BTreeMap<ObjectClassHandle, BTreeSet<ObjectInstanceHandle>>,
     by_name: BTreeMap<Box<str>, ObjectInstanceHandle>,
-    /// How many have their home at each node. Counted as they come and go: nodes tell each other of it all the time.
+    /// Number of instances by home. Counted as they come and go, because nodes announce it to each
+    /// other all the time.
     homes: BTreeMap<NodeId, usize>,
-    /// How many of a class and home some federate here knows. It is asked for with every instance that is forgotten.
+    /// Number of instances, by class and home, that some federate here knows. It is needed for
+    /// every instance that is forgotten.
     known: BTreeMap<(ObjectClassHandle, NodeId), usize>,
-    /// Memory that they take, about.
+    /// An estimate of their memory, in bytes.
     bytes: usize,
 }
 
@@ -280,7 +283,7 @@ impl Instances {
         self.by_handle.get(*self.by_name.get(name)?)
     }
 
-    /// Memory that all of them take, about. Cost: none.
+    /// An estimate of the memory of all of them, in bytes. Cost: O(1).
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -303,7 +306,7 @@ impl Instances {
     pub(crate) fn remove(&mut self, handle: ObjectInstanceHandle) -> Option<Instance> {
         let instance = self.by_handle.remove(handle)?;
         self.bytes -= instance.bytes();
-        // Another one of that name may have been heard of before the end of this one.
+        // Another instance of that name may have been announced before the end of this one.
         if self.by_name.get(&instance.name) == Some(&handle) {
             self.by_name.remove(&instance.name);
         }
@@ -314,10 +317,10 @@ impl Instances {
         Some(instance)
     }
 
-    /// Moves some instances to the larger table. There is room for all of them, and the moving ends long before that one
-    /// is full.
+    /// Moves some instances to the larger table. That table has room for all of them, and the move
+    /// ends long before it is full.
     fn move_some(&mut self) {
-        /// In ten microseconds at most.
+        /// This many take ten microseconds at most.
         const MOVED_PER_INSERTION: usize = 32;
         let Some(mut cursor) = self.moving.take() else { return };
         for handle in cursor.advance(self, MOVED_PER_INSERTION) {
@@ -329,7 +332,7 @@ impl Instances {
         }
     }
 
-    /// Gives an instance another home.
+    /// Changes the home of an instance.
     pub(crate) fn set_home(&mut self, handle: ObjectInstanceHandle, home: NodeId) {
         let Some(instance) = self.by_handle.get_mut(handle) else { return };
         let old = std::mem::replace(&mut instance.home, home);
@@ -352,7 +355,7 @@ impl Instances {
         }
     }
 
-    /// `federate` knows an instance from now on, as `class`.
+    /// Notes that `federate` knows an instance from now on, at `class`.
     pub(crate) fn become_known(
         &mut self,
         handle: ObjectInstanceHandle,
@@ -362,12 +365,12 @@ impl Instances {
         self.change_known(handle, |instance| instance.become_known(federate, class));
     }
 
-    /// `federate` no longer knows an instance.
+    /// Notes that `federate` no longer knows an instance.
     pub(crate) fn become_unknown(&mut self, handle: ObjectInstanceHandle, federate: FederateHandle) {
         self.change_known(handle, |instance| instance.become_unknown(federate));
     }
 
-    /// Changes who knows an instance, and with it the memory that the instance takes.
+    /// Changes the set of federates that know an instance, and with it the counted memory.
     fn change_known(&mut self, handle: ObjectInstanceHandle, change: impl FnOnce(&mut Instance)) {
         let Some(instance) = self.by_handle.get_mut(handle) else { return };
         let (was_known, bytes) = (instance.is_known(), instance.bytes());
@@ -384,17 +387,17 @@ impl Instances {
         self.known.get(&(class, node)).is_some_and(|&count| count > 0)
     }
 
-    /// How many have their home at a node.
+    /// The number of instances whose home is `node`.
     pub(crate) fn at_home(&self, node: NodeId) -> usize {
         self.homes.get(&node).copied().unwrap_or_default()
     }
 
-    /// The object model has grown, and so may have the classes of instances that are here.
+    /// Extends the instances after an extension of the object model.
     pub(crate) fn grow(&mut self, model: &Fdd) {
         for (&class, handles) in &self.by_class {
             let Some(class) = model.object_class(class) else { continue };
             for handle in handles {
-                // All instances of a class have the same attributes.
+                // All instances of a class have the same attributes, so the first tells for all.
                 let Some(instance) = self.by_handle.get_mut(*handle) else { break };
                 let before = instance.bytes();
                 if !instance.grow(model, class) {
@@ -413,7 +416,7 @@ impl Instances {
         self.by_class.get(&class).into_iter().flatten().copied()
     }
 
-    /// Those of them after `handle`.
+    /// Handles of the instances registered at exactly `class`, after `handle`, ascending.
     pub(crate) fn of_class_after(
         &self,
         class: ObjectClassHandle,
@@ -461,7 +464,8 @@ impl Instances {
         self.by_class.values().flatten().copied()
     }
 
-    /// Forgets some thousand instances of a federation execution that is over; true when none is left.
+    /// Drops some thousand instances of a federation execution that has ended. Returns true when
+    /// none is left.
     pub(crate) fn discard_slice(&mut self) -> bool {
         /// Each takes a third of a microsecond.
         const DISCARDED_PER_SLICE: usize = 5_000;

@@ -16,8 +16,8 @@ use hla::{Exception, RtiError};
 use smallvec::SmallVec;
 
 impl Objects {
-    /// Send Interaction. Each receiver gets it once, at the most specific class that it subscribes,
-    /// with the parameters of that class.
+    /// Send Interaction (6.12). Each receiver gets it once, at the most specific class that it
+    /// subscribes, with the parameters of that class.
     pub(crate) fn send_interaction(
         &mut self,
         effects: &mut Effects,
@@ -39,7 +39,7 @@ impl Objects {
         Ok(())
     }
 
-    /// The parameters of a request with what travels along.
+    /// The payload of a request: its parameters and everything that travels with them.
     pub(super) fn interaction_payload(
         &self,
         who: FederateHandle,
@@ -54,7 +54,7 @@ impl Objects {
         Ok(Box::new(Payload { producer: who, transportation, tag, stamp, regions, values }))
     }
 
-    /// Hands an interaction that was sent at class `sent` to the federates of this node.
+    /// Delivers an interaction that was sent at class `sent` to the federates of this node.
     pub(super) fn receive(&self, effects: &mut Effects, sent: InteractionClassHandle, payload: &Payload) {
         self.fan_out(
             effects,
@@ -68,8 +68,9 @@ impl Objects {
         );
     }
 
-    /// Gives an interaction to each federate that is interested in `class`, as the class that `received` says, with the
-    /// parameters of that class. Receivers of the same class share one encoded callback.
+    /// Delivers an interaction to each federate that is interested in `class`, at the class given
+    /// by `received` and with the parameters of that class. Receivers of the same class share one
+    /// encoded callback.
     pub(super) fn fan_out(
         &self,
         effects: &mut Effects,
@@ -103,8 +104,8 @@ impl Objects {
         }
     }
 
-    /// The parameters of a request, each of which must be available at `class`. One that comes twice
-    /// keeps its last value.
+    /// The parameters of a request, each of which must be available at `class`. If one occurs
+    /// twice, its last value counts.
     fn parameters_of(
         &self,
         class: &InteractionClass,
@@ -127,7 +128,7 @@ impl Objects {
         Ok(values)
     }
 
-    /// How interactions of `class` sent by `who` travel.
+    /// The transportation and order of interactions of `class` sent by `who`.
     pub(crate) fn interaction_transportation(
         &self,
         who: FederateHandle,

@@ -1,17 +1,18 @@
-//! Which federates of this node are interested in which classes.
+//! The interest of this node's federates in classes.
 
 use crate::control::PublishedClass;
 use hla::handle::FederateHandle;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The federates that subscribe each class, at the class itself or above it.
+/// For each class the federates that subscribe it, at the class itself or above it.
 #[derive(Debug, Default)]
 pub(crate) struct Interest {
     subscribers: BTreeMap<PublishedClass, BTreeSet<FederateHandle>>,
 }
 
 impl Interest {
-    /// Enters or removes a federate. True when with it the class became covered, or is covered no longer.
+    /// Adds or removes a federate. Returns true if the class has become covered by it, or is no
+    /// longer covered.
     pub(crate) fn set(&mut self, class: PublishedClass, federate: FederateHandle, on: bool) -> bool {
         if on {
             let subscribers = self.subscribers.entry(class).or_default();
@@ -26,7 +27,7 @@ impl Interest {
         ended
     }
 
-    /// Forgets a federate; the classes that are covered no longer.
+    /// Removes a federate. Returns the classes that are no longer covered.
     pub(super) fn remove(&mut self, federate: FederateHandle) -> Vec<PublishedClass> {
         let classes: Vec<_> = self.subscribers.keys().copied().collect();
         classes.into_iter().filter(|&class| self.set(class, federate, false)).collect()
@@ -43,7 +44,7 @@ impl Interest {
         self.subscribers.contains_key(&class)
     }
 
-    /// All classes that some federate is interested in.
+    /// All classes in which some federate is interested.
     pub(crate) fn covered(&self) -> impl Iterator<Item = PublishedClass> + '_ {
         self.subscribers.keys().copied()
     }

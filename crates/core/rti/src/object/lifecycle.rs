@@ -13,11 +13,12 @@ use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInst
 use hla::{Exception, RtiError};
 use std::collections::BTreeSet;
 
-/// What RTI-made object instance names start with; no federate may reserve such a name.
+/// Prefix of the object instance names that the RTI makes. Federates cannot reserve such a name.
 const MADE_NAME: &str = "HLAobj_";
 
 impl Objects {
-    /// Register Object Instance (6.8), with a name that `who` has reserved or one that the RTI makes.
+    /// Register Object Instance (6.8), with a name that `who` has reserved or one that the RTI
+    /// makes.
     pub(crate) fn register(
         &mut self,
         effects: &mut Effects,
@@ -60,7 +61,8 @@ impl Objects {
     }
 
     fn check_name(&self, names: &NameTable, who: FederateHandle, name: &str) -> Result<(), RtiError> {
-        // One that has its home here may not have come into the table yet, one from elsewhere not yet be gone here.
+        // An instance at home here may not be in the table yet. One from elsewhere may not yet be
+        // gone here.
         let here = self.instances.by_name(name).is_some_and(|object| object.home == self.node);
         if names.is_used(name) || here {
             let text = format!("an object instance is called `{name}`");
@@ -73,7 +75,8 @@ impl Objects {
         Ok(())
     }
 
-    /// The registrant owns what it publishes at the class at that moment; the rest is unowned.
+    /// The registrant owns the attributes that it publishes at the class at that moment. The others
+    /// are unowned.
     fn initial_attributes(&self, who: FederateHandle, class: &ObjectClass) -> Vec<AttributeState> {
         let federate = self.federate(who);
         let published = federate.publications.get(&class.handle);
@@ -92,7 +95,7 @@ impl Objects {
         class.attributes.iter().map(state).collect()
     }
 
-    /// Delete Object Instance (6.16). Everybody who knows it is told, the caller excepted.
+    /// Delete Object Instance (6.16). All federates that know it are told, except the caller.
     pub(crate) fn delete(
         &mut self,
         effects: &mut Effects,
@@ -112,7 +115,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Removes an instance and tells everybody who knows it but `producer`.
+    /// Removes an instance and tells all federates that know it, except `producer`.
     pub(crate) fn remove(
         &mut self,
         effects: &mut Effects,
@@ -145,7 +148,8 @@ impl Objects {
         }
     }
 
-    /// Local Delete Object Instance (6.18): unknown to the caller, until it is discovered again.
+    /// Local Delete Object Instance (6.18): the caller does not know the instance until it
+    /// discovers it again.
     pub(crate) fn local_delete(
         &mut self,
         effects: &mut Effects,
@@ -163,7 +167,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Takes those attributes of `instance` from `owner` that `select` picks; nobody owns them then.
+    /// Makes those attributes of `instance` unowned that belong to `owner` and that `select` picks.
     pub(crate) fn divest(
         &mut self,
         effects: &mut Effects,

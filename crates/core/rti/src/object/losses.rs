@@ -1,9 +1,12 @@
-//! Nodes that are lost: what their federates owned is deleted or divested, and the rest finds a new home.
+//! Lost nodes: attributes owned by their federates are deleted or divested, and the remaining
+//! instances get a new home.
 //!
-//! A node may have been the home of a million instances. Every other node deals with them in slices, in the order of the
-//! instances, so that each instance goes from its old state to its last one in one step: its lost owners delete or divest
-//! it, and then it has its new home. Nothing of a lost node's streams is taken from the first slice on. An instance that is
-//! not reached yet still exists; its new home may be faster, and says of it what this node would have done by itself.
+//! A node may have been the home of a million instances. Every other node processes them in slices,
+//! in the order of the instances. Each instance goes from its old state to its final one in one
+//! step: its lost owners delete or divest it, and then it gets its new home. From the first slice
+//! on, no event of a lost node's streams is applied. An instance that has not been reached yet
+//! still exists. Its new home may be faster, and announces the same result that this node would
+//! have reached by itself.
 
 use super::instance::Cursor;
 use super::objects::Objects;
@@ -15,20 +18,20 @@ use hla::api::ResignAction;
 use hla::handle::{FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Instances looked at in one slice, about.
+/// Approximate number of instances visited in one slice.
 const VISITED_PER_SLICE: usize = 10_000;
-/// Instances deleted, divested or moved in one slice, about.
+/// Approximate number of instances deleted, divested or moved in one slice.
 const CHANGED_PER_SLICE: usize = 1_000;
-/// Instances looked at between two looks at these limits.
+/// Number of instances visited between two checks of these limits.
 const BATCH: usize = 500;
 
-/// A node that is gone, and where its instances go.
+/// A node that is gone, and the new home of its instances.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rehoming {
     pub(crate) gone: NodeId,
-    /// The lowest node that lives.
+    /// The lowest live node.
     pub(crate) new_home: NodeId,
-    /// Bytes of one message to it, about.
+    /// Approximate size, in bytes, of one message to it.
     pub(crate) part_bytes: usize,
 }
 
@@ -36,7 +39,7 @@ pub(crate) struct Rehoming {
 #[derive(Debug)]
 struct LostOwner {
     directive: ResignAction,
-    /// Instances of which it owned attributes.
+    /// Number of instances of which it owned attributes.
     instances: usize,
 }
 
@@ -49,7 +52,7 @@ struct Loss {
     cursor: Option<Cursor>,
 }
 
-/// Losses that are not dealt with to the end, in the order of the control plane.
+/// Losses that are not processed completely, in the order of the control plane.
 #[derive(Debug, Default)]
 pub(crate) struct Losses(VecDeque<Loss>);
 
@@ -58,7 +61,8 @@ impl Losses {
         self.0.is_empty()
     }
 
-    /// The loss that takes in what comes next: the last one, while its node is still to come.
+    /// The loss to which the next event belongs: the last one, as long as its node has not been
+    /// named.
     fn open(&mut self) -> &mut Loss {
         if self.0.back().is_none_or(|loss| loss.rehoming.is_some() || loss.cursor.is_some()) {
             self.0.push_back(Loss::default());
@@ -74,14 +78,15 @@ impl Loss {
 }
 
 impl Objects {
-    /// A federate is lost with its node. Its instances are dealt with by [`lose_node`](Self::lose_node), or by
-    /// [`begin_losses`](Self::begin_losses) if its node is not one of the network.
+    /// Notes that a federate is lost with its node. [`lose_node`](Self::lose_node) processes its
+    /// instances, or [`begin_losses`](Self::begin_losses) if its node is not part of a network.
     pub(super) fn lose_federate(&mut self, federate: FederateHandle, directive: ResignAction) {
         self.losses.open().insert(federate, directive);
     }
 
-    /// A node is out of the network. Instances that its departed federates still own are dealt with as the federates or
-    /// their directives said: the messages that say so no longer arrive.
+    /// Notes that a node is out of the network. Instances that its departed federates still own are
+    /// disposed of by the federates' actions or directives, because the messages that report it no
+    /// longer arrive.
     pub(crate) fn lose_node(
         &mut self,
         effects: &mut Effects,
@@ -99,14 +104,14 @@ impl Objects {
         self.begin_losses(effects, names);
     }
 
-    /// Does the first slice, unless an earlier loss comes first.
+    /// Processes the first slice, unless an earlier loss comes first.
     pub(crate) fn begin_losses(&mut self, effects: &mut Effects, names: Option<&NameTable>) {
         if self.losses.0.front().is_some_and(|loss| loss.cursor.is_none()) {
             self.continue_losses(effects, names);
         }
     }
 
-    /// Does one slice of the loss that is first.
+    /// Processes one slice of the first loss.
     pub(super) fn continue_losses(&mut self, effects: &mut Effects, names: Option<&NameTable>) {
         let Some(mut loss) = self.losses.0.pop_front() else { return };
         let mut cursor = loss.cursor.take().unwrap_or_else(|| self.instances.cursor());
@@ -133,7 +138,8 @@ impl Objects {
         }
     }
 
-    /// Deletes or divests what lost federates own of an instance; false if they own nothing.
+    /// Deletes or divests the attributes of an instance that lost federates own. Returns false if
+    /// they own none.
     fn dispose_lost(
         &mut self,
         effects: &mut Effects,
@@ -146,7 +152,7 @@ impl Objects {
         let mut lost = BTreeSet::new();
         let mut last = FederateHandle::INVALID;
         for (_, attribute) in object.attributes() {
-            // Most instances have one owner.
+            // Consecutive attributes mostly have the same owner.
             if attribute.owner != last && owners.contains_key(&attribute.owner) {
                 lost.insert(attribute.owner);
             }
@@ -167,7 +173,8 @@ impl Objects {
         !lost.is_empty()
     }
 
-    /// Gives an instance its new home, if the old one is gone: its class then. One that the old home had deleted is removed.
+    /// Moves an instance to its new home if the old one is gone, and returns its class. An instance
+    /// that the old home had deleted is removed.
     fn rehome(
         &mut self,
         effects: &mut Effects,
@@ -189,7 +196,8 @@ impl Objects {
         Some(class)
     }
 
-    /// Tells the new home of the instances that a slice has moved, or the others if it is this node.
+    /// Informs the new home of the instances that a slice has moved, or the other nodes if it is
+    /// this node.
     fn tell_moved(
         &mut self,
         effects: &mut Effects,
@@ -213,7 +221,7 @@ impl Objects {
                 self.note_abandoned(who, owner.instances);
             }
         }
-        // Not before: while an instance is here, its name is in use.
+        // Not earlier: while an instance is here, its name is in use.
         if loss.rehoming.is_some_and(|rehoming| rehoming.new_home == self.node) {
             effects.push(Effect::FreeNames { execution: self.id });
         }

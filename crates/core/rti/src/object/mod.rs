@@ -1,17 +1,21 @@
-//! The object plane of one federation execution on one node: what changes with every update.
+//! The object plane of one federation execution on one node: the state that changes with every
+//! update.
 //!
-//! - [`federate`]: what a joined federate publishes, subscribes and has switched on;
-//! - [`instance`], [`table`]: object instances, their attributes' owners, and who knows them as what;
-//! - [`discovery`], [`scope`]: who gets to know an instance, and which attributes it then sees;
+//! - [`federate`]: the declarations and switches of a joined federate;
+//! - [`instance`], [`table`]: object instances, the owners of their attributes, and the federates
+//!   that know them;
+//! - [`discovery`], [`scope`]: which federates discover an instance, and which attributes they then
+//!   see;
 //! - [`update`], [`interaction`], [`directed`]: the messages themselves;
 //! - [`lifecycle`]: registration, deletion;
 //! - [`registration`]: advisories on classes; [`relevance`]: advisories on instance attributes;
-//! - [`ownership`]: who owns what; [`transport`]: transportation and order types;
-//! - [`apply`]: what happens at other nodes, as it is learned here; [`record`]: instances as nodes tell each other of them;
-//! - [`remote_federates`]: what federates of other nodes subscribe; [`publication`]: what this node publishes;
-//! - [`review`], [`resign`], [`forgotten`], [`work`]: what concerns very many instances, in slices;
-//! - [`losses`], [`rehome`]: nodes that die; [`tombstones`]: instances that they had just deleted; [`departures`]: federates that had
-//!   just left them.
+//! - [`ownership`]: queries of ownership; [`transport`]: transportation and order types;
+//! - [`apply`]: events of other nodes; [`record`]: instances as nodes describe them to each other;
+//! - [`remote_federates`]: subscriptions of other nodes' federates; [`publication`]: publications
+//!   of this node;
+//! - [`review`], [`resign`], [`forgotten`], [`work`]: work on very many instances, in slices;
+//! - [`losses`], [`rehome`]: nodes that die; [`tombstones`]: instances that they had just deleted;
+//!   [`departures`]: federates that had just left them.
 
 pub(crate) mod apply;
 mod declaration;

@@ -1,4 +1,5 @@
-//! The object plane of one federation execution: its state, and the checks every service starts with.
+//! The object plane of one federation execution: its state, and the checks that every service
+//! starts with.
 
 use super::departures::Departures;
 use super::federate::{Federate, FederateSwitches, Rate, RateId};
@@ -25,17 +26,17 @@ use hla::{Exception, RtiError};
 use router::ClientId;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// Update rate designators in use at most, less one: [`Relevance`](super::instance::Relevance) counts them in
-/// 16 bits, beside two values of its own.
+/// Largest index of an update rate designator in use. [`Relevance`](super::instance::Relevance)
+/// stores the index in 16 bits, beside two values of its own.
 const RATES_MAX: usize = u16::MAX as usize - 2;
 
-/// Memory that an attribute of a class costs which a federate publishes or subscribes: its places
-/// in a set and in the index of interest.
+/// Memory of a class attribute that a federate publishes or subscribes: its entries in a set and in
+/// the index of interest.
 pub(crate) const DECLARATION_BYTES: usize = 64;
 
 /// The federates of this node in one federation execution, and the instances that they may know.
 ///
-/// A machine: its methods change nothing else, and say by [`Effects`] what they want done.
+/// A machine: its methods change nothing else, and request everything else by [`Effects`].
 pub(crate) struct Objects {
     pub(crate) id: ExecutionId,
     pub(crate) node: NodeId,
@@ -45,32 +46,32 @@ pub(crate) struct Objects {
     pub(crate) instances: Instances,
     /// Their interest in classes.
     pub(crate) interest: Interest,
-    /// Federates of other nodes, as far as those here are concerned by what they subscribe.
+    /// Federates of other nodes, as far as their subscriptions concern federates here.
     pub(super) remote_federates: BTreeMap<FederateHandle, RemoteFederate>,
-    /// What this node publishes.
+    /// The publications of this node.
     pub(super) published: BTreeSet<PublishedClass>,
     pub(super) tombstones: Tombstones,
     pub(super) reviews: Reviews,
     pub(super) resignations: Resignations,
-    /// The kind of work that had the last turn.
+    /// The kind of work that was done last.
     pub(super) last_work: Kind,
-    /// Names after this one may be of instances that nobody has, see [`Objects::free_names`].
+    /// Names after this one may belong to instances that nobody has, see [`Objects::free_names`].
     pub(super) names_after: Option<String>,
     pub(super) departures: Departures,
     pub(super) losses: Losses,
     pub(super) forgotten: Forgotten,
-    /// A lost federate has left instances without an owner, and the log says so.
+    /// Whether a lost federate has left instances without an owner, and this was logged.
     pub(super) abandoned: bool,
-    /// Instances with their home here of which nobody owns an attribute.
+    /// Instances at home here without any owned attribute.
     unowned: HashSet<ObjectInstanceHandle, HandleState>,
-    /// Other nodes may follow what happens here. False at a single node, which then need not say it.
+    /// Whether other nodes may follow this one. A single node need not replicate anything.
     pub(crate) replicated: bool,
     /// Update rate designators in use.
     pub(crate) rates: Vec<Rate>,
     pub(crate) privilege: AttributeHandle,
     pub(crate) last_instance: u32,
-    /// Attributes that the federates of this node publish, and those that they subscribe; each
-    /// counts for each federate and class.
+    /// Number of attributes that the federates of this node publish and subscribe. Each counts once
+    /// for each federate and class.
     pub(super) declarations: usize,
     mom_objects: Option<ObjectClassHandle>,
     mom_interactions: Option<InteractionClassHandle>,
@@ -112,25 +113,25 @@ impl Objects {
         }
     }
 
-    /// Memory that instances and declarations take here, about. Cost: none.
+    /// An estimate of the memory of instances and declarations here, in bytes. Cost: O(1).
     pub(crate) fn bytes(&self) -> usize {
         self.instances.bytes() + self.declarations * DECLARATION_BYTES
     }
 
-    /// Memory that one more instance of a class would take, about.
+    /// An estimate of the memory of one more instance of a class, in bytes.
     pub(crate) fn bytes_of_instance(&self, class: Option<ObjectClassHandle>, name: &str) -> usize {
         let class = self.model.object_class(class.unwrap_or_default());
         Instance::bytes_of(name.len(), class.map_or(0, |class| class.attributes.len()))
     }
 
-    /// A federate of this node joined.
+    /// Adds a federate of this node.
     pub(crate) fn join(&mut self, federate: FederateHandle, caller: CallerId, client: ClientId) {
         let switches = FederateSwitches::from(self.model.switches());
         self.federates.insert(federate, Federate::new(federate, caller, client, switches));
     }
 
-    /// The model grew: classes that came in below a subscribed class are subscribed as well, and instances
-    /// take in attributes that came into their class.
+    /// Takes over an extended model. Classes that were added below a subscribed class are
+    /// subscribed as well, and instances gain the attributes that were added to their class.
     pub(crate) fn extend_model(&mut self, effects: &mut Effects, model: Fdd) {
         self.instances.grow(&model);
         self.model = model;
@@ -145,7 +146,7 @@ impl Objects {
         }
     }
 
-    /// Enters a federate's interest in everything registered at `class` or below it.
+    /// Adds a federate's interest in everything registered at `class` or below it.
     pub(super) fn cover_objects(
         &mut self,
         effects: &mut Effects,
@@ -158,7 +159,7 @@ impl Objects {
         }
     }
 
-    /// Enters a federate's interest in interactions of `class` and of its subclasses.
+    /// Adds a federate's interest in interactions of `class` and of its subclasses.
     pub(super) fn cover_interactions(
         &mut self,
         effects: &mut Effects,
@@ -184,23 +185,24 @@ impl Objects {
         }
     }
 
-    /// The stream in which this node appends changes of an instance; none when its home is elsewhere.
+    /// The stream to which this node appends changes of an instance; `None` if the home is
+    /// elsewhere.
     pub(crate) fn stream_of(&self, instance: ObjectInstanceHandle) -> Option<PublishedClass> {
         let object = self.instances.get(instance)?;
         (object.home == self.node).then_some(PublishedClass::Objects(object.class))
     }
 
-    /// How many instances have their home at this node.
+    /// The number of instances at home at this node.
     pub(crate) fn own_instances(&self) -> usize {
         self.instances.at_home(self.node)
     }
 
-    /// How many of these nobody owns an attribute of.
+    /// The number of those of which no attribute is owned.
     pub(crate) fn unowned_instances(&self) -> usize {
         self.unowned.len()
     }
 
-    /// Counts an instance as one without an owner, or no longer.
+    /// Updates whether an instance counts as unowned.
     pub(super) fn count_unowned(&mut self, instance: ObjectInstanceHandle) {
         let object = self.instances.get(instance);
         if object.is_some_and(|object| object.home == self.node && !object.is_owned()) {
@@ -210,7 +212,7 @@ impl Objects {
         }
     }
 
-    /// The joined federate that a checked caller is.
+    /// The joined federate behind a checked handle.
     pub(crate) fn federate(&self, handle: FederateHandle) -> &Federate {
         self.federates.get(&handle).expect("a caller that is joined has its federate here")
     }
@@ -303,7 +305,7 @@ impl Objects {
         std::iter::successors(Some(class), |&class| self.model.interaction_class(class)?.parent)
     }
 
-    /// Refuses object classes of the management object model, which nothing here brings to life yet.
+    /// Rejects object classes of the management object model, which is not implemented yet.
     pub(crate) fn refuse_mom_class(&self, service: &str, class: ObjectClassHandle) -> Result<(), RtiError> {
         match self.mom_objects {
             Some(mom) if self.model.is_subclass(class, mom) => {
@@ -313,7 +315,7 @@ impl Objects {
         }
     }
 
-    /// Refuses interaction classes of the management object model.
+    /// Rejects interaction classes of the management object model.
     pub(crate) fn refuse_mom_interaction(
         &self,
         service: &str,
@@ -328,7 +330,7 @@ impl Objects {
         }
     }
 
-    /// The id of an update rate designator; `None` for the empty one, which asks for no reduction.
+    /// The id of an update rate designator; `None` for the empty one, which requests no reduction.
     pub(crate) fn rate(&mut self, designator: &str) -> Result<Option<RateId>, RtiError> {
         if designator.is_empty() {
             return Ok(None);

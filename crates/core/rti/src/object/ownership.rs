@@ -1,5 +1,5 @@
-//! Who owns the attributes of an instance (7.17 to 7.19). The home of an instance tells the nodes
-//! that have a replica of it who owns what, so that every node answers by itself.
+//! Queries of attribute ownership (7.17 to 7.19). The home of an instance tells the nodes with a
+//! replica of it about every change of owners, so that each node answers by itself.
 
 use super::objects::Objects;
 use super::scope::handle_set;
@@ -25,7 +25,7 @@ impl Objects {
     }
 
     /// Query Attribute Ownership (7.17). The answers come as callbacks (7.18): one for each owner,
-    /// or one for each attribute if the federate takes only one at a time.
+    /// or one for each attribute if the federate accepts only one at a time.
     ///
     /// # Errors
     /// `ObjectInstanceNotKnown`, `AttributeNotDefined`.
@@ -49,7 +49,7 @@ impl Objects {
         Ok(())
     }
 
-    /// The attributes by their owners; the invalid handle stands for none.
+    /// The attributes by owner. The invalid handle stands for none.
     fn owners(
         &self,
         federate: FederateHandle,
@@ -68,7 +68,7 @@ impl Objects {
     }
 }
 
-/// The callback that says who owns these attributes (7.18).
+/// The callback that names the owner of these attributes (7.18).
 fn ownership(
     object_instance: Option<ObjectInstanceHandle>,
     owner: FederateHandle,

@@ -10,7 +10,7 @@ use hla::{Exception, RtiError};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Objects {
-    /// Request Attribute Value Update of one instance.
+    /// Request Attribute Value Update (6.21) of one instance.
     pub(crate) fn request_instance_update(
         &mut self,
         effects: &mut Effects,
@@ -25,7 +25,8 @@ impl Objects {
         Ok(())
     }
 
-    /// Request Attribute Value Update of a class: of all its instances and those of its subclasses.
+    /// Request Attribute Value Update of a class: for all its instances and those of its
+    /// subclasses.
     pub(crate) fn request_class_update(
         &mut self,
         effects: &mut Effects,

@@ -1,11 +1,11 @@
-//! What this node publishes, so that others know whom to follow.
+//! The publications of this node, by which others know which nodes to follow.
 
 use super::objects::Objects;
 use crate::control::PublishedClass;
 use crate::effect::{Change, Effects};
 
 impl Objects {
-    /// From now on other nodes may follow what happens here.
+    /// Begins replication: from now on other nodes may follow this one.
     pub(crate) fn start_replication(&mut self, effects: &mut Effects) {
         self.replicated = true;
         let mut published: Vec<PublishedClass> = Vec::new();
@@ -22,10 +22,10 @@ impl Objects {
         }
     }
 
-    /// Whether this node publishes a class may have changed.
+    /// Re-evaluates whether this node publishes a class.
     ///
-    /// It is judged here and not when the effect is applied: a stream has to be open before the first event of an
-    /// instance, and ends after the last one.
+    /// This happens here and not when the effect is applied: a stream must be open before the first
+    /// event of an instance, and end after the last one.
     pub(super) fn refresh_publication(&mut self, effects: &mut Effects, class: PublishedClass) {
         if !self.replicated {
             return;

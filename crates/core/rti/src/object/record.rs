@@ -1,4 +1,4 @@
-//! Instances as nodes tell each other of them.
+//! Records: instances as nodes describe them to each other.
 
 use super::instance::{AttributeState, Instance};
 use super::objects::Objects;
@@ -9,11 +9,11 @@ use hla::fom::ObjectClass;
 use hla::handle::{AttributeHandle, ObjectClassHandle, ObjectInstanceHandle};
 use router::WireError;
 
-/// Memory of a record on its way, about, beside its name and attributes.
+/// Approximate memory of a record in transit, in addition to its name and attributes.
 const RECORD_BYTES: usize = 16;
 
 impl Objects {
-    /// The instance as others need to know it.
+    /// The record of an instance.
     pub(super) fn record(&self, object: &Instance) -> Record {
         let attribute = |(_, state): (usize, &AttributeState)| RecordedAttribute {
             owner: state.owner,
@@ -29,8 +29,8 @@ impl Objects {
         }
     }
 
-    /// Records of the instances after `after` that have their home here, about as many as `bytes_max` takes, and
-    /// the last of them if more follow.
+    /// Records of the instances after `after` that are at home here, about as many as fit into
+    /// `bytes_max`, and the last of them if more follow.
     pub(crate) fn records_after(
         &self,
         class: ObjectClassHandle,
@@ -52,7 +52,7 @@ impl Objects {
         (records, None)
     }
 
-    /// Appends that an instance came into being here, or found its new home here.
+    /// Appends the event that an instance was registered here, or found its new home here.
     pub(super) fn append_registered(&self, effects: &mut Effects, instance: ObjectInstanceHandle) {
         if !self.replicated {
             return;
@@ -62,7 +62,7 @@ impl Objects {
         effects.append(class, StreamEvent::Registered(Box::new(self.record(object))));
     }
 
-    /// Appends a change of an instance, if it is decided here and other nodes may follow it.
+    /// Appends a change of an instance, if this node decides it and other nodes may follow.
     pub(super) fn append_change(
         &self,
         effects: &mut Effects,
@@ -76,7 +76,8 @@ impl Objects {
         }
     }
 
-    /// The attributes of a class as recorded; those that the recorder does not know yet belong to nobody.
+    /// The attributes of a class as recorded. Attributes that the recorder does not know yet are
+    /// unowned.
     pub(super) fn states(
         &self,
         class: &ObjectClass,
@@ -100,7 +101,7 @@ impl Objects {
     }
 }
 
-/// Octets of a record on its way, about.
+/// Approximate octets of a record in transit.
 pub(super) fn record_bytes(record: &Record) -> usize {
     RECORD_BYTES + record.name.len() + 4 * record.attributes.len()
 }

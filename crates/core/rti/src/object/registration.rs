@@ -1,7 +1,7 @@
 //! Advisories on classes: start and stop registration (5.14, 5.15), turn interactions on and off
 //! (5.16, 5.17).
 //!
-//! What a publisher would have to know is tracked always; it is told while its switch is on.
+//! The state of each advisory is always tracked. A publisher is told only while its switch is on.
 
 use super::objects::Objects;
 use crate::effect::Effects;
@@ -9,7 +9,7 @@ use hla::api::{self, callback_request::CallbackRequest as Callback};
 use hla::handle::{FederateHandle, InteractionClassHandle, ObjectClassHandle};
 
 impl Objects {
-    /// Brings the registration advisory of one publisher of `class` up to date.
+    /// Updates the registration advisory of one publisher of `class`.
     pub(crate) fn refresh_registration(
         &mut self,
         effects: &mut Effects,
@@ -36,7 +36,8 @@ impl Objects {
         }
     }
 
-    /// Whether another federate actively subscribes, at `class` or above, what `publisher` publishes there.
+    /// Whether another federate actively subscribes, at `class` or above, an attribute that
+    /// `publisher` publishes there.
     fn is_registration_wanted(&self, publisher: FederateHandle, class: ObjectClassHandle) -> bool {
         let Some(published) = self.federate(publisher).publications.get(&class) else { return false };
         let here = self.federates.values().filter(|federate| federate.handle != publisher);
@@ -49,7 +50,7 @@ impl Objects {
         })
     }
 
-    /// Brings the registration advisories of all publishers of `class` and below up to date.
+    /// Updates the registration advisories of all publishers of `class` and below.
     pub(crate) fn refresh_registrations_below(&mut self, effects: &mut Effects, class: ObjectClassHandle) {
         let mut concerned = Vec::new();
         for federate in self.federates.values() {
@@ -62,7 +63,7 @@ impl Objects {
         }
     }
 
-    /// Brings the interaction advisory of one publisher of `class` up to date.
+    /// Updates the interaction advisory of one publisher of `class`.
     pub(crate) fn refresh_interaction(
         &mut self,
         effects: &mut Effects,
@@ -90,7 +91,7 @@ impl Objects {
         }
     }
 
-    /// Brings the interaction advisories of all publishers of `class` and below up to date.
+    /// Updates the interaction advisories of all publishers of `class` and below.
     pub(crate) fn refresh_interactions_below(
         &mut self,
         effects: &mut Effects,

@@ -1,4 +1,5 @@
-//! New homes: what a node does that is the home of the instances of a lost node, or has some of them.
+//! New homes: the work of the node that becomes the home of a lost node's instances, and of the
+//! nodes that have replicas of them.
 
 use super::objects::Objects;
 use super::record::record_bytes;
@@ -10,15 +11,15 @@ use hla::handle::{ObjectClassHandle, ObjectInstanceHandle};
 use router::WireError;
 use std::collections::BTreeSet;
 
-/// Prefix of the names that the RTI makes; they are in no table.
+/// Prefix of the names that the RTI makes. They are in no table.
 const MADE: &str = "HLA";
-/// Names looked at in one slice, at most.
+/// Maximum number of names examined in one slice.
 const NAMES_PER_SLICE: usize = 10_000;
-/// Names freed in one slice, at most: each is a command for all nodes.
+/// Maximum number of names freed in one slice. Each is a command for all nodes.
 const FREED_PER_SLICE: usize = 1_000;
 
 impl Objects {
-    /// Instances of a class have their home here from now on.
+    /// Makes this node the home of instances of a class.
     pub(super) fn take_home(
         &mut self,
         effects: &mut Effects,
@@ -26,7 +27,8 @@ impl Objects {
         handles: &[ObjectInstanceHandle],
         names: Option<&NameTable>,
     ) {
-        // Nearly all names are in the table. The node that died may have been about to enter the others.
+        // Nearly all names are in the table. The node that died may have been about to enter the
+        // others.
         let is_listed =
             |name: &str, instance| names.is_some_and(|names| names.instance(name) == Some(instance));
         self.refresh_publication(effects, PublishedClass::Objects(class));
@@ -41,7 +43,7 @@ impl Objects {
         }
     }
 
-    /// Sends what is here of instances to their new home, in messages of about `part_bytes`.
+    /// Sends the records of instances to their new home, in messages of about `part_bytes`.
     pub(super) fn send_records(
         &self,
         effects: &mut Effects,
@@ -65,7 +67,8 @@ impl Objects {
         }
     }
 
-    /// Another node has instances whose home is gone, and this node is to be their home.
+    /// Handles the records of another node for instances whose home is gone and whose new home is
+    /// this node.
     pub(super) fn adopt(
         &mut self,
         effects: &mut Effects,
@@ -94,16 +97,16 @@ impl Objects {
         result
     }
 
-    /// Frees the names of instances whose node is gone and that nobody had.
+    /// Begins to free the names of instances that no node has after the loss of their node.
     pub(crate) fn free_names(&mut self, effects: &mut Effects, control: &ControlPlane) {
         self.names_after = Some(String::new());
         self.continue_names(effects, control);
     }
 
-    /// Does one slice of it.
+    /// Processes one slice of it.
     pub(super) fn continue_names(&mut self, effects: &mut Effects, control: &ControlPlane) {
         let Some(after) = self.names_after.take() else { return };
-        // Another node that has become the lowest since does it all again.
+        // Another node that has become the lowest since repeats the whole task.
         let federation = control.execution(self.id).filter(|_| control.lowest_live_node() == Some(self.node));
         let Some(federation) = federation else { return };
         let mut freed = 0;

@@ -10,8 +10,8 @@ use hla::handle::{AttributeHandle, FederateHandle, ObjectInstanceHandle};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Objects {
-    /// What the owner of `attribute` should know: whether another federate has it in scope through an
-    /// active subscription, and at which rate if all of those gave one.
+    /// The relevance of `attribute` for its owner: whether another federate has it in scope through
+    /// an active subscription, and the highest rate if all of those limit it.
     fn relevance_of(
         &self,
         instance: &Instance,
@@ -23,7 +23,8 @@ impl Objects {
             instance.known().iter().filter(|known| known.federate != owner).filter_map(|known| {
                 self.federates.get(&known.federate)?.subscription(known.class, attribute)
             });
-        // Elsewhere it is known as the class at which it would be discovered now, so far as can be told from here.
+        // At another node the instance counts as known at the class at which it would be discovered
+        // now, as far as this node can tell.
         let elsewhere = self.subscribed_elsewhere().filter_map(|(federate, subscriptions)| {
             let class = self.candidate_class(federate, subscriptions, instance)?;
             subscriptions.get(&class)?.get(&attribute).copied()
@@ -45,9 +46,10 @@ impl Objects {
         self.rates[rate.0 as usize].hertz
     }
 
-    /// Brings the advisory of the owners of `attributes` up to date.
+    /// Updates the advisory of the owners of `attributes`.
     ///
-    /// An owner whose switch is off costs nothing: its state is computed when it turns the switch on.
+    /// An owner whose switch is off costs nothing: its state is computed when it turns the switch
+    /// on.
     pub(crate) fn refresh_relevance(
         &mut self,
         effects: &mut Effects,
@@ -59,7 +61,7 @@ impl Objects {
         }
     }
 
-    /// Stores what changed and returns it, by owner and new state.
+    /// Stores the changes and returns them, by owner and new state.
     fn update_relevance(
         &mut self,
         handle: ObjectInstanceHandle,
@@ -119,8 +121,8 @@ impl Objects {
         self.tell(effects, owner, callback);
     }
 
-    /// `federate` has turned its attribute relevance advisory on: what it is from now on told are
-    /// changes against the present state of the attributes it owns.
+    /// Handles that `federate` turns its attribute relevance advisory on. From now on it is told of
+    /// changes relative to the present state of its attributes.
     pub(crate) fn start_relevance(&mut self, federate: FederateHandle) {
         let owned: Vec<_> = self.instances.handles().collect();
         for handle in owned {

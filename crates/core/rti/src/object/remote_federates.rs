@@ -8,7 +8,7 @@ use crate::wire::{Declaration, SubscribedAttribute};
 use hla::handle::{AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A federate of another node, as far as this node's federates are concerned by it.
+/// A federate of another node, as far as it concerns federates of this node.
 #[derive(Debug)]
 pub(crate) struct RemoteFederate {
     node: NodeId,
@@ -18,7 +18,7 @@ pub(crate) struct RemoteFederate {
 }
 
 impl Objects {
-    /// All that federates of this node subscribe and that concerns publishers of `what`.
+    /// All subscriptions of this node's federates that concern publishers of `what`.
     pub(crate) fn declarations_for(&self, what: PublishedClass) -> Vec<Declaration> {
         let mut all = Vec::new();
         for federate in self.federates.values() {
@@ -51,7 +51,7 @@ impl Objects {
         Declaration::Objects { federate, class, attributes }
     }
 
-    /// A federate of this node has changed what it subscribes at `class`.
+    /// Announces that a federate of this node has changed its subscriptions at `class`.
     pub(super) fn declare_objects(
         &self,
         effects: &mut Effects,
@@ -63,7 +63,8 @@ impl Objects {
         }
     }
 
-    /// A federate of this node has changed whether and how it subscribes `class`.
+    /// Announces that a federate of this node has changed its subscription of the interaction class
+    /// `class`.
     pub(super) fn declare_interaction(
         &self,
         effects: &mut Effects,
@@ -77,7 +78,7 @@ impl Objects {
         }
     }
 
-    /// Whether publishers of `published` are concerned by a declaration.
+    /// Whether a declaration concerns publishers of `published`.
     pub(crate) fn concerns(&self, declaration: &Declaration, published: PublishedClass) -> bool {
         match (declaration, published) {
             (Declaration::Objects { class, .. }, PublishedClass::Objects(published)) => {
@@ -90,7 +91,8 @@ impl Objects {
         }
     }
 
-    /// The node `from` follows a class: these are all declarations of its federates that concern it.
+    /// Handles that the node `from` follows a class. The declarations are all that its federates
+    /// have made about it.
     pub(crate) fn declared_for(
         &mut self,
         effects: &mut Effects,
@@ -106,8 +108,8 @@ impl Objects {
         }
     }
 
-    /// The node `from` no longer follows a class, but still the `followed` ones: what its federates declared for that
-    /// class alone is forgotten.
+    /// Handles that the node `from` no longer follows a class, but still the `followed` ones.
+    /// Declarations of its federates about that class alone are forgotten.
     pub(crate) fn undeclare(
         &mut self,
         effects: &mut Effects,
@@ -122,7 +124,7 @@ impl Objects {
         }
     }
 
-    /// Withdrawals of all that federates of a node have declared and that concerns publishers of a class.
+    /// Withdrawals of all declarations of a node's federates that concern publishers of a class.
     fn withdrawals(&self, from: NodeId, class: PublishedClass) -> Vec<Declaration> {
         let mut all = Vec::new();
         for (&federate, remote) in self.remote_federates.iter().filter(|(_, remote)| remote.node == from) {
@@ -143,12 +145,12 @@ impl Objects {
         all
     }
 
-    /// A federate of another node subscribes this at a class now.
+    /// Applies a declaration of another node's federate.
     pub(super) fn declared(&mut self, effects: &mut Effects, from: NodeId, declaration: Declaration) {
         match declaration {
             Declaration::Objects { federate, class, attributes } => {
                 let read = attributes.into_iter().map(|subscribed| {
-                    // One that this model has not is refused where it is subscribed.
+                    // A rate that this model lacks is refused at the node of the subscriber.
                     let rate = self.rate(&subscribed.rate).unwrap_or_default();
                     (subscribed.attribute, Subscription { active: subscribed.active, rate })
                 });
@@ -187,7 +189,7 @@ impl Objects {
         Some(remote).filter(|remote| remote.node == node)
     }
 
-    /// Advisories that depend on subscriptions elsewhere of `attributes` at `class`.
+    /// Updates advisories that depend on subscriptions elsewhere of `attributes` at `class`.
     fn subscribed_elsewhere_changed(
         &mut self,
         effects: &mut Effects,
@@ -199,7 +201,7 @@ impl Objects {
             return;
         }
         for instance in self.instances.of_class_or_below(&self.model, class) {
-            // An instance that is discovered at another class now has other attributes in scope as well.
+            // An instance discovered at another class now has other attributes in scope as well.
             let mut concerned = attributes.clone();
             if let Some(object) = self.instances.get(instance) {
                 concerned.extend(self.class_of(object.class).attributes.iter().copied());
@@ -208,7 +210,7 @@ impl Objects {
         }
     }
 
-    /// A federate of another node has resigned.
+    /// Forgets a federate of another node that has resigned.
     pub(super) fn forget_remote_federate(&mut self, effects: &mut Effects, federate: FederateHandle) {
         let Some(gone) = self.remote_federates.remove(&federate) else { return };
         for (class, subscribed) in gone.subscriptions {
@@ -228,20 +230,21 @@ impl Objects {
         }
     }
 
-    /// What federates of other nodes subscribe of object classes.
+    /// The subscriptions of object classes by federates of other nodes.
     pub(super) fn subscribed_elsewhere(
         &self,
     ) -> impl Iterator<Item = (FederateHandle, &BTreeMap<ObjectClassHandle, ClassSubscription>)> {
         self.remote_federates.iter().map(|(&federate, remote)| (federate, &remote.subscriptions))
     }
 
-    /// Whether a federate of another node actively subscribes an interaction class at exactly `class`.
+    /// Whether a federate of another node actively subscribes an interaction class at exactly
+    /// `class`.
     pub(super) fn is_wanted_elsewhere(&self, class: InteractionClassHandle) -> bool {
         self.remote_federates.values().any(|remote| remote.interactions.get(&class) == Some(&true))
     }
 }
 
-/// Equal for two declarations of one federate about one class.
+/// A key that is equal for two declarations of one federate about one class.
 fn key(declaration: &Declaration) -> (bool, FederateHandle, u32) {
     match declaration {
         Declaration::Objects { federate, class, .. } => (false, *federate, class.0),

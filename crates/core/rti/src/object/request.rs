@@ -14,10 +14,10 @@ use router::WireError;
 use std::collections::BTreeSet;
 
 impl Objects {
-    /// Takes a message of another node that is about federates or instances.
+    /// Handles a message of another node about federates or instances.
     ///
     /// # Errors
-    /// It does not fit what is here.
+    /// It does not fit the state here.
     pub(crate) fn handle_message(
         &mut self,
         effects: &mut Effects,
@@ -53,7 +53,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Asks the home of an instance to have its owners provide values.
+    /// Requests the home of an instance to have its owners provide values.
     pub(super) fn ask_home(
         &self,
         effects: &mut Effects,
@@ -68,7 +68,7 @@ impl Objects {
         effects.send(home, ObjectMessage::Provide { requester, instance, attributes, tag });
     }
 
-    /// Asks all nodes that have instances of a class, or of one below it, for values of them.
+    /// Requests values from all nodes that have instances of a class or of one below it.
     pub(super) fn ask_publishers(
         &self,
         effects: &mut Effects,
@@ -84,7 +84,8 @@ impl Objects {
         }
     }
 
-    /// A federate wants values of all instances of a class and below whose home is here.
+    /// Handles a federate's request for values of all instances, at `class` and below, that are at
+    /// home here.
     pub(super) fn provide_class(
         &self,
         effects: &mut Effects,
@@ -98,7 +99,7 @@ impl Objects {
         }
     }
 
-    /// A federate wants values of an instance, if its home is here.
+    /// Handles a federate's request for values of an instance, if it is at home here.
     fn provide(
         &self,
         effects: &mut Effects,
@@ -112,7 +113,7 @@ impl Objects {
         }
     }
 
-    /// Asks another node how its federate sends interactions of a class.
+    /// Asks another node about the transportation of interactions of a class sent by its federate.
     pub(crate) fn ask_transportation(
         &self,
         effects: &mut Effects,
@@ -124,7 +125,8 @@ impl Objects {
         effects.send(node, ObjectMessage::QueryTransportation { asker, federate, class });
     }
 
-    /// Answers another node how a federate of this one sends interactions of a class.
+    /// Answers another node about the transportation of interactions of a class sent by a federate
+    /// here.
     fn answer_transportation(
         &self,
         effects: &mut Effects,
@@ -133,14 +135,15 @@ impl Objects {
         federate: FederateHandle,
         class: InteractionClassHandle,
     ) {
-        // There is no answer for a federate that has resigned by now: 6.32 requires that it is joined.
+        // There is no answer for a federate that has resigned since: 6.32 requires it to be joined.
         let joined = self.federates.contains_key(&federate);
         let Some(known) = self.model.interaction_class(class).filter(|_| joined) else { return };
         let transportation = self.interaction_transportation(federate, known);
         effects.send(node, ObjectMessage::ReportTransportation { asker, federate, class, transportation });
     }
 
-    /// Reports to a federate of this node how another one sends interactions of a class (6.33).
+    /// Reports to a federate here the transportation of another federate's interactions of a class
+    /// (6.33).
     pub(super) fn report_transportation(
         &self,
         effects: &mut Effects,

@@ -1,8 +1,8 @@
-//! A federate leaves: what becomes of its objects (4.12) and of what it declared.
+//! Resignation: how the objects (4.12) and declarations of a leaving federate are disposed of.
 //!
-//! A federate may own a million instances and know as many. It leaves in slices, between the events of
-//! other federates: first its instances are found, then they are deleted or divested, and at last the
-//! instances that it knew forget it. A federate with few of them leaves in one slice.
+//! A federate may own a million instances and know as many. It leaves in slices, between the events
+//! of other federates: first its instances are found, then they are deleted or divested, and
+//! finally the instances that it knew forget it. A federate with few of them leaves in one slice.
 
 use super::federate::ClassSubscription;
 use super::instance::Cursor;
@@ -16,14 +16,14 @@ use hla::handle::{FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
 use hla::{Exception, RtiError};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Instances looked at in one slice, at most, to see whether the federate owns some of it.
+/// Maximum number of instances checked in one slice for attributes that the federate owns.
 const FOUND_PER_SLICE: usize = 10_000;
-/// Instances deleted or divested in one slice, at most.
+/// Maximum number of instances deleted or divested in one slice.
 const DISPOSED_PER_SLICE: usize = 1_000;
-/// Instances that forget the federate in one slice, at most.
+/// Maximum number of instances that forget the federate in one slice.
 const FORGOTTEN_PER_SLICE: usize = 2_000;
 
-/// The two things a resign action may do to objects, in this order.
+/// The two parts of a resign action that concern objects, in this order.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     pub(super) delete: bool,
@@ -42,28 +42,28 @@ impl From<ResignAction> for Plan {
     }
 }
 
-/// The end of a resignation, once the objects of the federate were dealt with.
+/// The end of a resignation, once the federate's objects are disposed of.
 #[derive(Debug)]
 enum Ending {
-    /// The federate has asked to resign by this proposal.
+    /// The federate has requested to resign with this proposal.
     Resign(Box<Proposal>),
-    /// The federate was lost: it is resigned, and forgotten at once.
+    /// The federate was lost. It is resigned, and forgotten at once.
     Lost,
 }
 
-/// A federate of this node whose objects are being dealt with.
+/// A federate of this node whose objects are being disposed of.
 #[derive(Debug)]
 struct Resignation {
     who: FederateHandle,
     action: ResignAction,
     plan: Plan,
     ending: Ending,
-    /// How far its instances have been found.
+    /// The progress of finding its instances.
     cursor: Cursor,
     owned: Owned,
 }
 
-/// Instances of which a federate owns attributes: those it may delete, and the others.
+/// Instances of which a federate owns attributes: those that it may delete, and the others.
 #[derive(Debug, Default)]
 struct Owned {
     deletable: Vec<ObjectInstanceHandle>,
@@ -71,7 +71,7 @@ struct Owned {
 }
 
 impl Owned {
-    /// All have been found: the first is to be the next.
+    /// Reverses the lists once all have been found, so that the first is taken next.
     fn reverse(&mut self) {
         self.deletable.reverse();
         self.other.reverse();
@@ -82,7 +82,7 @@ impl Owned {
     }
 }
 
-/// A federate that has left, and that instances still know.
+/// A federate that has left and that instances still know.
 #[derive(Debug)]
 struct Forgetting {
     who: FederateHandle,
@@ -104,11 +104,11 @@ impl Resignations {
 }
 
 impl Objects {
-    /// Does to the objects of `who` what `action` says, after checking that nothing of it would remain
-    /// owned, and proposes its resignation then.
+    /// Carries out `action` on the objects of `who`, after checking that nothing would remain
+    /// owned. It then proposes the resignation.
     ///
     /// # Errors
-    /// `FederateOwnsAttributes`; nothing has happened then. If this comes out in a later slice, the call
+    /// `FederateOwnsAttributes`; then nothing has happened. If a later slice finds it, the call
     /// that waits for the proposal is refused.
     pub(crate) fn resign(
         &mut self,
@@ -127,13 +127,14 @@ impl Objects {
         Ok(())
     }
 
-    /// The same for a federate that was lost: what its directive leaves owned becomes unowned. It is
-    /// resigned and forgotten.
+    /// The same for a lost federate. Attributes that its directive leaves owned become unowned. The
+    /// federate is resigned and forgotten.
     pub(crate) fn resign_lost(&mut self, effects: &mut Effects, who: FederateHandle) {
         if let Some(resignation) =
             self.resignations.leaving.iter_mut().find(|resignation| resignation.who == who)
         {
-            // It was lost while it resigned: nobody waits for the outcome any longer, and nothing may be left.
+            // It was lost while it resigned: nobody waits for the outcome any longer, and nothing
+            // may remain owned.
             resignation.ending = Ending::Lost;
             resignation.plan.divest = true;
             return;
@@ -148,8 +149,9 @@ impl Objects {
         }
     }
 
-    /// A lost federate leaves instances behind that nobody owns or deletes: the standard's default, which few object models
-    /// mean. It is logged for the first of a federation execution: federates that come and go would fill the log.
+    /// Logs that a lost federate leaves instances behind that nobody owns or deletes. This is the
+    /// standard's default, which few object models intend. It is logged once for each federation
+    /// execution, because federates that come and go would fill the log.
     pub(super) fn note_abandoned(&mut self, who: FederateHandle, instances: usize) {
         if instances > 0 && !std::mem::replace(&mut self.abandoned, true) {
             tracing::warn!(
@@ -172,7 +174,7 @@ impl Objects {
         Resignation { who, action, plan, ending, cursor, owned }
     }
 
-    /// Does one slice; true when nothing is left to be done.
+    /// Processes one slice. Returns true when nothing is left to do.
     fn dispose_slice(
         &mut self,
         effects: &mut Effects,
@@ -222,7 +224,7 @@ impl Objects {
         Err(RtiError::new(Exception::FederateOwnsAttributes, text))
     }
 
-    /// Deletes or divests instances, `max` at most.
+    /// Deletes or divests at most `max` instances.
     fn dispose(
         &mut self,
         effects: &mut Effects,
@@ -251,7 +253,8 @@ impl Objects {
     fn end_resignation(&mut self, effects: &mut Effects, resignation: Resignation) {
         match resignation.ending {
             Ending::Resign(proposal) => effects.push(Effect::Propose(proposal)),
-            // Not only when the resignation is committed, which may take a majority of nodes: the client is gone.
+            // The federate is removed now, because its client is gone. Committing the resignation
+            // may need a majority of nodes.
             Ending::Lost => {
                 let Resignation { who: federate, action, .. } = resignation;
                 effects.propose(Command::Resign { execution: self.id, federate, action });
@@ -260,7 +263,7 @@ impl Objects {
         }
     }
 
-    /// Does one slice of the federate whose turn it is.
+    /// Processes one slice of the federate whose turn it is.
     pub(super) fn continue_resignations(&mut self, effects: &mut Effects) {
         if let Some(mut forgetting) = self.resignations.left.pop_front() {
             if !self.forget_slice(effects, &mut forgetting) {
@@ -279,7 +282,8 @@ impl Objects {
         }
     }
 
-    /// Forgets a federate whose objects were dealt with: its declarations vanish, and others are advised.
+    /// Forgets a federate whose objects are disposed of: removes its declarations and advises
+    /// others.
     pub(crate) fn remove_federate(&mut self, effects: &mut Effects, who: FederateHandle) {
         let Some(federate) = self.federates.remove(&who) else { return };
         let subscribed: usize = federate.subscriptions.values().map(|class| class.len()).sum();
@@ -310,8 +314,8 @@ impl Objects {
         }
     }
 
-    /// Lets instances forget a federate that has left; true when all have. Owners are advised of what only
-    /// that federate had in scope.
+    /// Lets instances forget a federate that has left. Returns true when all have. Owners are
+    /// advised about attributes that only that federate had in scope.
     fn forget_slice(&mut self, effects: &mut Effects, forgetting: &mut Forgetting) -> bool {
         let Forgetting { who, subscriptions, cursor } = forgetting;
         for handle in cursor.advance(&self.instances, FORGOTTEN_PER_SLICE) {

@@ -1,13 +1,13 @@
-//! Reviews: what a changed subscription means for the instances that are there already.
+//! Reviews: the consequences of a changed subscription for existing instances.
 //!
-//! A federation has a million instances, and nobody else may wait while one federate discovers them.
-//! A review therefore visits instances in slices. The first slice belongs to the call that changed the
-//! subscription; the others follow between the events of other federates, and only as fast as the
-//! federate takes its callbacks.
+//! A federation may have a million instances, and no one else may wait while one federate discovers
+//! them. A review therefore visits instances in slices. The first slice belongs to the call that
+//! changed the subscription. The others follow between the events of other federates, and only as
+//! fast as the federate takes its callbacks.
 //!
-//! To a federate, an instance that is not visited yet is one that it has not discovered yet. When it
-//! does discover one in another way, its reviews skip the instance: the discovery was made by its
-//! present subscriptions.
+//! To a federate, an instance that has not been visited is one that it has not discovered yet. If
+//! it discovers the instance in another way, its reviews skip the instance, because the discovery
+//! already used the present subscriptions.
 
 use super::federate::ClassSubscription;
 use super::instance::Cursor;
@@ -18,32 +18,32 @@ use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInst
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::ops::Bound;
 
-/// Instances that one slice visits, at most: each may be a discovery of some microseconds.
+/// Maximum number of instances that one slice visits. Each may be a discovery of some microseconds.
 const VISITED_PER_SLICE: usize = 1_000;
 
 /// One change of the subscription of one class.
 #[derive(Debug)]
 struct Review {
-    /// Attributes that the federate subscribes since.
+    /// Attributes that the federate has subscribed by the change.
     gained: BTreeSet<AttributeHandle>,
     /// Attributes that it no longer subscribes, or subscribes in another way.
     changed: BTreeSet<AttributeHandle>,
     cursor: Cursor,
-    /// Instances that were discovered meanwhile.
+    /// Instances that were discovered in the meantime.
     settled: HashSet<ObjectInstanceHandle, HandleState>,
 }
 
-/// Reviews that are not finished. Those of one federate and class are done in order; those of different
-/// classes concern different instances, or skip what another one has settled.
+/// Unfinished reviews. Those of one federate and class are done in order. Those of different
+/// classes concern different instances, or skip instances that another review has settled.
 #[derive(Debug, Default)]
 pub(crate) struct Reviews {
     pending: BTreeMap<(FederateHandle, ObjectClassHandle), VecDeque<Review>>,
-    /// The federate that had the last turn.
+    /// The federate whose review was continued last.
     last: FederateHandle,
 }
 
 impl Reviews {
-    /// `federate` has discovered `instance`.
+    /// Notes that `federate` has discovered `instance`.
     pub(super) fn settle(&mut self, federate: FederateHandle, instance: ObjectInstanceHandle) {
         if self.pending.is_empty() {
             return;
@@ -62,7 +62,7 @@ impl Reviews {
         self.pending.is_empty()
     }
 
-    /// The federate whose turn is next, of those that are `ready`.
+    /// The federate whose turn is next among those that are `ready`.
     pub(super) fn next(&self, ready: impl Fn(FederateHandle) -> bool) -> Option<FederateHandle> {
         let after_last = (Bound::Excluded((self.last, ObjectClassHandle(u32::MAX))), Bound::Unbounded);
         let keys = self.pending.range(after_last).chain(&self.pending);
@@ -73,7 +73,7 @@ impl Reviews {
         self.pending.entry(key).or_default().push_back(review);
     }
 
-    /// The review of `federate` that is next.
+    /// The next review of `federate`.
     fn pop(&mut self, federate: FederateHandle) -> Option<(ObjectClassHandle, Review)> {
         let from = (federate, ObjectClassHandle(0));
         let (&key, reviews) = self.pending.range_mut(from..).next().filter(|(key, _)| key.0 == federate)?;
@@ -85,15 +85,15 @@ impl Reviews {
         Some((key.1, review))
     }
 
-    /// A review that is not finished stays the first of its class.
+    /// Puts back an unfinished review, which stays the first of its class.
     fn put_back(&mut self, key: (FederateHandle, ObjectClassHandle), review: Review) {
         self.pending.entry(key).or_default().push_front(review);
     }
 }
 
 impl Objects {
-    /// The subscription of `who` at `class` was `before` and is now something else: discoveries,
-    /// changes of scope, and advisories to publishers and owners follow.
+    /// Handles that the subscription of `who` at `class` has changed from `before`: causes
+    /// discoveries, changes of scope, and advisories to publishers and owners.
     pub(crate) fn subscription_changed(
         &mut self,
         effects: &mut Effects,
@@ -108,7 +108,8 @@ impl Objects {
         let altered = now.iter().filter(|(a, how)| before.get(a).is_some_and(|old| old != *how));
         let mut review = Review {
             gained: now.keys().filter(|a| !before.contains_key(a)).copied().collect(),
-            // 2025, 10.1.3: no attributesOutOfScope for what the federate itself unsubscribed.
+            // 2025, 10.1.3: no attributesOutOfScope for attributes that the federate itself
+            // unsubscribed.
             changed: lost.chain(altered.map(|(&a, _)| a)).collect(),
             cursor: self.instances.cursor_below(&self.model, class),
             settled: HashSet::default(),
@@ -123,7 +124,7 @@ impl Objects {
         }
     }
 
-    /// Does one slice of the reviews of `who`.
+    /// Processes one slice of the reviews of `who`.
     pub(super) fn continue_review(&mut self, effects: &mut Effects, who: FederateHandle) {
         let Some((class, mut review)) = self.reviews.pop(who) else { return };
         self.visit_slice(effects, (who, class), &mut review);
@@ -132,7 +133,7 @@ impl Objects {
         }
     }
 
-    /// Lets `who` discover `instance` in a later slice, if it has reason to then.
+    /// Makes `who` discover `instance` in a later slice, if it then should.
     pub(super) fn review_later(&mut self, who: FederateHandle, instance: ObjectInstanceHandle) {
         let Some(class) = self.instances.get(instance).map(|object| object.class) else { return };
         let key = (who, class);
@@ -163,7 +164,7 @@ impl Objects {
         }
     }
 
-    /// An instance that `who` knows already, as `class`.
+    /// Updates the scope of an instance that `who` already knows, at `class`.
     fn change_scope(
         &mut self,
         effects: &mut Effects,
@@ -173,7 +174,7 @@ impl Objects {
         review: &Review,
     ) {
         let subscribed = self.federates.get(&who).and_then(|federate| federate.subscriptions.get(&class));
-        // Some may have been unsubscribed since, by a call whose own review is yet to come.
+        // Some may have been unsubscribed since, by a call whose own review is still to come.
         let gained = review.gained.iter().copied();
         let gained: Vec<_> = gained.filter(|a| subscribed.is_some_and(|s| s.contains_key(a))).collect();
         let gained = self.owned_by_others(who, instance, gained.into_iter());

@@ -1,7 +1,7 @@
-//! Which attributes of an instance are in scope at a federate (6.19, 6.20).
+//! Scope: which attributes of an instance are in scope at a federate (6.19, 6.20).
 //!
-//! An attribute is in scope at a federate that knows the instance, when it is available at the known
-//! class, subscribed there, and owned by somebody else.
+//! An attribute is in scope at a federate that knows the instance if it is available at the known
+//! class, subscribed there, and owned by another federate.
 
 use super::objects::Objects;
 use crate::effect::Effects;
@@ -10,7 +10,7 @@ use hla::api::{self, AttributeHandleSet, callback_request::CallbackRequest as Ca
 use hla::handle::{AttributeHandle, FederateHandle, ObjectInstanceHandle};
 use std::collections::BTreeSet;
 
-/// A set of attributes as callbacks carry it.
+/// A set of attributes in the form that callbacks carry.
 pub(crate) fn handle_set(attributes: &BTreeSet<AttributeHandle>) -> Option<AttributeHandleSet> {
     Some(AttributeHandleSet { attribute_handle: attributes.iter().copied().collect() })
 }
@@ -32,7 +32,7 @@ impl Objects {
         self.owned_by_others(federate, instance, subscribed.keys().copied())
     }
 
-    /// Those of `attributes` that somebody other than `federate` owns.
+    /// Those of `attributes` that a federate other than `federate` owns.
     pub(super) fn owned_by_others(
         &self,
         federate: FederateHandle,
@@ -49,7 +49,7 @@ impl Objects {
             .collect()
     }
 
-    /// Tells `federate` that attributes came into its scope.
+    /// Tells `federate` that attributes came into its scope (6.19).
     pub(crate) fn tell_in_scope(
         &self,
         effects: &mut Effects,
@@ -66,9 +66,10 @@ impl Objects {
         }
     }
 
-    /// What follows for owners once a service has changed all it changes about an instance: federates have
-    /// `gained` attributes, and others are `changed` in who sees them or how. Owners are advised once of the
-    /// outcome, and asked for values where the model wants that.
+    /// Handles the consequences for owners once a service has made all its changes to an instance.
+    /// Federates have `gained` attributes; for the `changed` ones, the federates that see them, or
+    /// their rates, have changed. Owners are advised once of the outcome, and asked for values
+    /// where the model requires it.
     pub(crate) fn scope_changed(
         &mut self,
         effects: &mut Effects,
@@ -89,7 +90,8 @@ impl Objects {
         }
     }
 
-    /// Attributes left scope at every federate that had them in scope, because they lost their owner.
+    /// Reports that attributes left scope at every federate that had them in scope, because they
+    /// lost their owner.
     pub(crate) fn scope_lost_at_all(
         &mut self,
         effects: &mut Effects,

@@ -1,20 +1,23 @@
-//! The table of instances: by handle, without a moment at which all of them move.
+//! The table of instances by handle. It grows without moving all instances at once.
 //!
-//! A hash table that grows moves all that it holds. With a million instances that took 100 ms, during which everybody waits. So a large table that is full is put aside, and its instances move to a new one a few
-//! at a time. Only then are there two places to look.
+//! A hash table that grows moves all of its entries. With a million instances this took 100 ms,
+//! during which everybody waited. A large table that is full is therefore put aside, and its
+//! instances move to a new one a few at a time. Only during that time does a look-up search two
+//! tables.
 
 use super::instance::Instance;
 use base::HandleMap;
 use hla::handle::ObjectInstanceHandle;
 
-/// Instances from which on a table is put aside: moving so many at once takes a millisecond.
+/// Number of instances from which on a table is put aside. Moving so many at once takes a
+/// millisecond.
 const LARGE: usize = 14_000;
 
-/// See the module.
+/// The table of instances. See the module.
 #[derive(Default)]
 pub(super) struct Table {
     instances: HandleMap<ObjectInstanceHandle, Instance>,
-    /// Those that have not moved yet.
+    /// Instances that have not moved yet.
     aside: Option<HandleMap<ObjectInstanceHandle, Instance>>,
 }
 
@@ -46,8 +49,9 @@ impl Table {
         removed.or_else(|| self.aside.as_mut()?.remove(&handle))
     }
 
-    /// Puts a large table aside that would grow with the next instance. True if it did: then every instance is to be
-    /// [moved](Self::move_over), and [`end_move`](Self::end_move) to be called.
+    /// Puts a large table aside if the next instance would make it grow. Returns true if it did.
+    /// Then the caller must [move](Self::move_over) every instance and call
+    /// [`end_move`](Self::end_move).
     pub(super) fn begin_move(&mut self) -> bool {
         let len = self.instances.len();
         if len < LARGE || len < self.instances.capacity() || self.aside.is_some() {
@@ -65,7 +69,7 @@ impl Table {
         }
     }
 
-    /// All instances have moved.
+    /// Ends the move after all instances have moved.
     pub(super) fn end_move(&mut self) {
         let left = self.aside.take();
         debug_assert!(left.is_none_or(|left| left.is_empty()), "every instance was moved");
@@ -76,7 +80,7 @@ impl Table {
         self.instances.len() + self.aside.as_ref().map_or(0, HandleMap::len)
     }
 
-    /// Whether there are two places to look.
+    /// Whether a look-up searches two tables.
     #[cfg(test)]
     pub(super) fn is_moving(&self) -> bool {
         self.aside.is_some()

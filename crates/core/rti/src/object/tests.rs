@@ -28,8 +28,8 @@ const OTHER: FederateHandle = FederateHandle(2);
 const NODE: NodeId = NodeId(1);
 const PEER: NodeId = NodeId(2);
 
-/// Objects with two federates: the owner publishes `C` with its attributes `a` (reliable) and `b` (best effort), the other
-/// one subscribes both.
+/// Objects with two federates. The owner publishes `C` with its attributes `a` (reliable) and `b`
+/// (best effort); the other one subscribes both.
 pub(crate) struct Fixture {
     pub(crate) objects: Objects,
     effects: Effects,
@@ -84,7 +84,7 @@ impl Fixture {
         fixture
     }
 
-    /// What follows from a call, a line for each effect.
+    /// The effects of a call, one line each.
     fn act(&mut self, act: impl FnOnce(&mut Objects, &mut Effects)) -> Vec<String> {
         act(&mut self.objects, &mut self.effects);
         self.effects.take().iter().map(|effect| self.show(effect)).collect()
@@ -156,7 +156,7 @@ impl Fixture {
         })
     }
 
-    /// A record of an instance that `PEER` registered, with its attributes owned by this federate.
+    /// A record of an instance that `PEER` registered, with its attributes owned by `owner`.
     fn record(&self, number: u64, owner: FederateHandle) -> Record {
         let attribute = RecordedAttribute {
             owner,
@@ -263,7 +263,8 @@ fn the_registrar_of_an_instance_outlives_its_home() {
     fixture.apply(PEER, StreamEvent::Registered(Box::new(record.clone())));
     let rehoming = Rehoming { gone: PEER, new_home: NodeId(3), part_bytes: 1 << 10 };
     fixture.act(|objects, effects| objects.lose_node(effects, PEER, Some(rehoming), None));
-    // The new home has not heard of the instance yet. It is no reason to remove it, since another node registered it.
+    // The new home has not heard of the instance yet. It must not be removed, because another node
+    // registered it.
     let range = SnapshotRange {
         class: fixture.class,
         from: NodeId(3),
@@ -286,7 +287,7 @@ fn resignation() -> Proposal {
     Proposal { command: Command::Barrier, waiting: Some(waiting), report: None }
 }
 
-/// How often each kind of effect comes, by its first two words.
+/// The number of effects of each kind. The kind is given by the first two words.
 fn summary(effects: &[String]) -> Vec<(String, usize)> {
     let mut counts = BTreeMap::<String, usize>::new();
     for effect in effects {
@@ -349,7 +350,7 @@ fn a_subscription_that_changes_meanwhile_is_told_once() {
     let both = |discovered| counts([("f2 AttributesInScope", discovered), ("f2 discover", discovered)]);
     assert_eq!(fixture.subscribe(&[a])[1..], both(1_000));
     assert_eq!(fixture.subscribe(&[b]), [], "its review comes after the first one");
-    // The last instances are discovered with both attributes in scope, and told of them once.
+    // The last instances are discovered with both attributes in scope, which is reported once.
     assert_eq!(fixture.work(false), both(500));
     let second = [fixture.work(false), fixture.work(false)].concat();
     assert_eq!(second, counts([("f2 AttributesInScope", 1_000)]));

@@ -1,7 +1,8 @@
-//! Tombstones: the latest instances that other nodes have deleted.
+//! Tombstones: the instances that other nodes deleted most recently.
 //!
-//! If such a node dies at once, some nodes may never learn of the deletion. The new home of its instances learns of it from
-//! those that did, so that no node keeps an instance that is deleted for others.
+//! If such a node dies at once, some nodes may never learn of the deletion. The nodes that did
+//! learn of it tell the new home of its instances, so that no node keeps an instance that is
+//! deleted for others.
 
 use super::objects::Objects;
 use crate::control::{NodeId, PublishedClass};
@@ -13,7 +14,8 @@ use hla::handle::{ObjectClassHandle, ObjectInstanceHandle};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// How many are remembered: as many as a node deletes within a few seconds, in 160 KiB.
+/// Number of tombstones that are remembered: as many as a node deletes within a few seconds, in 160
+/// KiB.
 const REMEMBERED: usize = 4_096;
 /// A node whose view of others is older than this has been removed from the network.
 const BEHIND_MAX: Duration = Duration::from_secs(10);
@@ -22,15 +24,15 @@ const FOLLOWED_WITHIN: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// `None`: it has died.
+    /// `None`: the home has died.
     home: Option<NodeId>,
-    /// `None`: it never was here.
+    /// `None`: the instance never was here.
     class: Option<ObjectClassHandle>,
-    /// When its deletion was learned here, or its home died.
+    /// When this node learned of the deletion, or when the home died.
     at: Moment,
 }
 
-/// See the module.
+/// The remembered tombstones. See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Tombstones {
     instances: BTreeMap<ObjectInstanceHandle, Entry>,
@@ -53,7 +55,7 @@ impl Tombstones {
         self.instances.contains_key(&instance)
     }
 
-    /// The node has died: the instances that it had deleted lately.
+    /// Marks a node as dead. Returns the instances that it had deleted recently.
     fn of_dead(&mut self, now: Moment, gone: NodeId) -> Vec<ObjectInstanceHandle> {
         let of_gone = self.instances.iter_mut().filter(|(_, entry)| entry.home == Some(gone));
         let fresh = of_gone.filter(|(_, entry)| now.since(entry.at) < BEHIND_MAX);
@@ -64,7 +66,8 @@ impl Tombstones {
         fresh.map(mark).collect()
     }
 
-    /// Instances of a class that nodes deleted which have died since, as long as some node may not know of it.
+    /// Instances of a class that were deleted by nodes which have died since, for as long as some
+    /// node may not know of it.
     fn of_class(&self, now: Moment, class: ObjectClassHandle) -> Vec<ObjectInstanceHandle> {
         let wanted = |entry: &Entry| {
             entry.home.is_none()
@@ -76,14 +79,14 @@ impl Tombstones {
 }
 
 impl Objects {
-    /// The home of an instance has deleted it.
+    /// Notes that the home of an instance has deleted it.
     pub(super) fn bury(&mut self, now: Moment, instance: ObjectInstanceHandle) {
         let Some(object) = self.instances.get(instance) else { return };
         let entry = Entry { home: Some(object.home), class: Some(object.class), at: now };
         self.tombstones.insert(instance, entry);
     }
 
-    /// The node `gone` has died: the new home of its instances learns which ones it had deleted.
+    /// Tells the new home of a dead node's instances which ones the dead node `gone` had deleted.
     pub(super) fn send_tombstones(&mut self, effects: &mut Effects, gone: NodeId, new_home: NodeId) {
         let instances = self.tombstones.of_dead(effects.now, gone);
         if new_home != self.node {
@@ -91,14 +94,16 @@ impl Objects {
         }
     }
 
-    /// Another node begins to follow a class here: it may have instances that are deleted.
+    /// Tells another node that begins to follow a class here about deleted instances that it may
+    /// still have.
     pub(crate) fn send_tombstones_of(&self, effects: &mut Effects, to: NodeId, class: PublishedClass) {
         if let PublishedClass::Objects(class) = class {
             send_removed(effects, to, self.tombstones.of_class(effects.now, class));
         }
     }
 
-    /// Another node has learned that instances are deleted whose home, another one than this, has died.
+    /// Handles the report of another node that instances are deleted whose home, a third node, has
+    /// died.
     pub(super) fn removed_elsewhere(&mut self, effects: &mut Effects, instances: Vec<ObjectInstanceHandle>) {
         for instance in instances {
             let object = self.instances.get(instance);
@@ -111,7 +116,7 @@ impl Objects {
         }
     }
 
-    /// Removes an instance that is here although it is deleted.
+    /// Removes an instance that is still here although it is deleted.
     pub(super) fn remove_deleted(&mut self, effects: &mut Effects, instance: ObjectInstanceHandle) {
         let Some(producer) = self.instances.get(instance).map(|object| object.producer) else { return };
         self.remove(effects, producer, instance, &Bytes::new(), None);

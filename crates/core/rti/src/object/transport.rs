@@ -27,7 +27,7 @@ impl Objects {
         }
     }
 
-    /// An order type from its wire number.
+    /// Decodes an order type from its wire number.
     pub(crate) fn order(number: i32) -> Result<OrderType, RtiError> {
         OrderType::try_from(number).map_err(|_| {
             RtiError::new(
@@ -37,7 +37,7 @@ impl Objects {
         })
     }
 
-    /// The instance and the attributes of it, all of which `who` must own.
+    /// The instance and those of its attributes that are requested; `who` must own all of them.
     fn owned(
         &self,
         who: FederateHandle,
@@ -57,7 +57,7 @@ impl Objects {
         }
     }
 
-    /// Request Attribute Transportation Type Change (6.25); confirmed at once (6.26).
+    /// Request Attribute Transportation Type Change (6.25), confirmed at once (6.26).
     pub(crate) fn change_attribute_transportation(
         &mut self,
         effects: &mut Effects,
@@ -157,7 +157,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Query Attribute Transportation Type (6.28); reported at once (6.29).
+    /// Query Attribute Transportation Type (6.28), reported at once (6.29).
     pub(crate) fn query_attribute_transportation(
         &mut self,
         effects: &mut Effects,
@@ -191,7 +191,7 @@ impl Objects {
         Ok(class.handle)
     }
 
-    /// Request Interaction Transportation Type Change (6.30); confirmed at once (6.31).
+    /// Request Interaction Transportation Type Change (6.30), confirmed at once (6.31).
     pub(crate) fn change_interaction_transportation(
         &mut self,
         effects: &mut Effects,
@@ -224,7 +224,8 @@ impl Objects {
         Ok(())
     }
 
-    /// Query Interaction Transportation Type (6.32) of another federate or oneself; reported (6.33).
+    /// Query Interaction Transportation Type (6.32) of another federate or of the caller itself,
+    /// reported by (6.33).
     pub(crate) fn query_interaction_transportation(
         &mut self,
         effects: &mut Effects,

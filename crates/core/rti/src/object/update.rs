@@ -1,8 +1,8 @@
-//! Update and reflect (6.10, 6.11): the path that every federation lives on.
+//! Update and reflect (6.10, 6.11): the hot path of every federation.
 //!
-//! The attributes of one call form one *passel* per transportation type (and order type, once
-//! federates regulate time). Each federate that knows the instance gets the
-//! part of the passel that is in its scope. Receivers with the same part share one encoded callback.
+//! The attributes of one call form one *passel* for each transportation type (and order type, once
+//! federates regulate time). Each federate that knows the instance gets the part of the passel that
+//! is in its scope. Receivers of the same part share one encoded callback.
 
 use super::encode;
 use super::federate::{ClassSubscription, RateId, Subscription};
@@ -23,15 +23,15 @@ use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Which values of a passel a receiver gets: bit i for value i.
+/// The values of a passel that a receiver gets: bit i for value i.
 type Part = u128;
 
-/// Values per passel at most, so that a [`Part`] has a bit for each. A call with more attributes of one
-/// transportation type reaches its receivers as more than one reflect.
+/// Maximum number of values in a passel, so that a [`Part`] has a bit for each. A call with more
+/// attributes of one transportation type reaches its receivers as several reflects.
 pub(crate) const PASSEL_VALUES_MAX: usize = Part::BITS as usize;
 
 impl Objects {
-    /// Update Attribute Values.
+    /// Update Attribute Values (6.10).
     pub(crate) fn update(
         &mut self,
         effects: &mut Effects,
@@ -48,7 +48,8 @@ impl Objects {
         for pair in values {
             let attribute = pair.attribute_handle.unwrap_or_default();
             let state = self.check_owned(who, object, known_as, registered, attribute)?;
-            // No federate regulates time yet, nor has an attribute regions: passels differ by transportation alone.
+            // No federate regulates time yet, and no attribute has regions. Passels therefore
+            // differ by transportation alone.
             let key = PasselKey { transportation: state.transportation, ..PasselKey::default() };
             passels.add(&key, HandleValue { handle: attribute.0, value: pair.value });
         }
@@ -65,7 +66,7 @@ impl Objects {
 
     /// Appends a message with values to a stream, if other nodes may follow it.
     ///
-    /// Receivers must first take what this node has appended to the stream of `after`.
+    /// Receivers must first apply the events that this node has appended to the stream of `after`.
     pub(super) fn append_payload(
         &self,
         effects: &mut Effects,
@@ -101,7 +102,8 @@ impl Objects {
         Ok(state)
     }
 
-    /// Hands one passel, of [`PASSEL_VALUES_MAX`] values at most, to every federate that has some of it in scope.
+    /// Delivers one passel, of at most [`PASSEL_VALUES_MAX`] values, to every federate that has
+    /// some of it in scope.
     pub(super) fn reflect(&mut self, effects: &mut Effects, handle: ObjectInstanceHandle, payload: &Payload) {
         let Self { instances, federates, rates, model, .. } = self;
         let Some(object) = instances.get(handle) else { return };
@@ -127,7 +129,7 @@ impl Objects {
                 None => {
                     let select = |at| part >> at & 1 == 1;
                     let body = encode::reflect(handle, payload, OrderType::Receive, select);
-                    // The last receiver needs no copy for others.
+                    // After the last receiver nobody needs the body again.
                     if receivers.peek().is_some() {
                         encoded.push((part, body.clone()));
                     }
@@ -140,7 +142,7 @@ impl Objects {
     }
 }
 
-/// How values of one update travel: those with the same key form a passel (6.10).
+/// The properties that values of one update must share to form a passel (6.10).
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct PasselKey {
     transportation: TransportationTypeHandle,
@@ -167,8 +169,8 @@ impl Default for PasselKey {
 
 /// The passels of one update. Nearly always there is one.
 ///
-/// Their values are written where they stay, in boxes: reading back what was written in smaller parts just before costs more
-/// than the allocation.
+/// Their values are written directly to their final place, in boxes. Reading back values that were
+/// written just before in smaller parts costs more than the allocation.
 #[derive(Debug)]
 struct Passels {
     producer: FederateHandle,
@@ -181,7 +183,8 @@ impl Passels {
         Self { producer, stamp, list: SmallVec::new() }
     }
 
-    /// Adds a value to the passel it belongs to. A handle that comes twice in one call keeps its last value.
+    /// Adds a value to the passel to which it belongs. If a handle occurs twice in one call, its
+    /// last value counts.
     fn add(&mut self, key: &PasselKey, value: HandleValue) {
         let mut open = None;
         for (at, passel) in self.list.iter_mut().enumerate().filter(|(_, passel)| key.fits(passel)) {
@@ -220,12 +223,12 @@ impl Passels {
     }
 }
 
-/// Whether messages of this transportation type may not be lost.
+/// Whether messages of this transportation type must not be lost.
 pub(super) fn is_reliable(model: &hla::fom::Fdd, transportation: TransportationTypeHandle) -> bool {
     model.transportation(transportation).is_none_or(|transportation| transportation.reliable)
 }
 
-/// The values that are subscribed; `None` for none.
+/// The subscribed values; `None` if there are none.
 fn part_in_scope(subscribed: &ClassSubscription, values: &[HandleValue]) -> Option<Part> {
     let mut part: Part = 0;
     for (at, value) in values.iter().enumerate() {
@@ -236,7 +239,8 @@ fn part_in_scope(subscribed: &ClassSubscription, values: &[HandleValue]) -> Opti
     (part != 0).then_some(part)
 }
 
-/// Update rate reduction (6.11): takes out values that are not `due` yet at the receiver. They are not kept.
+/// Update rate reduction (6.11): removes values that are not `due` yet at the receiver. They are
+/// not kept.
 fn reduce_rate(
     subscribed: &ClassSubscription,
     values: &[HandleValue],
@@ -255,7 +259,8 @@ fn reduce_rate(
     (kept != 0).then_some(kept)
 }
 
-/// Whether `interval` has passed since the last value of an attribute; if so, `now` is the time of the last one.
+/// Whether `interval` has passed since the last value of an attribute. If so, `now` becomes the
+/// time of the last one.
 fn is_due(
     last_reflected: &mut BTreeMap<(ObjectInstanceHandle, AttributeHandle), Moment>,
     attribute: (ObjectInstanceHandle, AttributeHandle),

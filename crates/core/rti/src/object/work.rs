@@ -1,4 +1,4 @@
-//! Work in slices: what concerns more instances than one turn has time for.
+//! Work in slices: tasks on more instances than fit into one turn.
 
 use super::objects::Objects;
 use crate::control::ControlPlane;
@@ -6,12 +6,12 @@ use crate::effect::Effects;
 use hla::handle::FederateHandle;
 use router::ClientId;
 
-/// The kinds of work, which take turns so that none waits for all of another.
+/// The kinds of work. They take turns, so that none waits for all of another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
-    /// Subscriptions that have changed.
+    /// Reviews of changed subscriptions.
     Reviews,
-    /// Federates that leave.
+    /// Federates that are leaving.
     Resignations,
     /// Nodes that are lost.
     Losses,
@@ -26,18 +26,18 @@ impl Kind {
 }
 
 impl Objects {
-    /// Whether [`Objects::work`] would do something. Discoveries wait for a federate that is `congested`: that has
-    /// enough callbacks to take.
+    /// Whether [`Objects::work`] would do something. Discoveries wait while their federate is
+    /// `congested`, that is, has enough callbacks to process.
     pub(crate) fn has_work(&self, congested: impl Fn(ClientId) -> bool) -> bool {
         self.next_work(congested).is_some()
     }
 
-    /// Whether anything is left to be done, now or once a federate has taken its callbacks.
+    /// Whether no work is left, neither now nor after a federate has taken its callbacks.
     pub(crate) fn is_settled(&self) -> bool {
         Kind::ALL.iter().all(|&kind| !self.is_left(kind))
     }
 
-    /// Does one slice. `control` is asked about names and nodes.
+    /// Processes one slice. `control` supplies names and nodes.
     pub(crate) fn work(
         &mut self,
         effects: &mut Effects,
@@ -60,7 +60,7 @@ impl Objects {
         }
     }
 
-    /// The kind whose turn is next, of those that have something to do now.
+    /// The kind whose turn is next among those that can do something now.
     fn next_work(&self, congested: impl Fn(ClientId) -> bool) -> Option<Kind> {
         let last = Kind::ALL.iter().position(|&kind| kind == self.last_work).unwrap_or_default();
         let (before, after) = Kind::ALL.split_at(last + 1);

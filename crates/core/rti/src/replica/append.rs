@@ -13,14 +13,15 @@ use bytes::Bytes;
 use hla::handle::ObjectInstanceHandle;
 use std::time::Duration;
 
-/// The high-water mark of a stream is announced this long after its last message: through the routers first, and at last
-/// by a message to each follower. The first finds nearly all losses soon after a burst; the last one cannot be lost.
+/// A stream's high-water mark is announced this long after its last message: first by the routers,
+/// and the last time by a message to each follower. The first announcement reveals nearly all
+/// losses soon after a burst; the last one cannot be lost.
 const ANNOUNCE: [Duration; 3] =
     [Duration::from_millis(50), Duration::from_millis(500), Duration::from_secs(5)];
 
 impl Replication {
-    /// Appends an event to a stream of this node, if there may be somebody to follow it. A `best_effort` event is sent
-    /// without a number, and not kept.
+    /// Appends an event to a stream of this node, if some node may follow it. A `best_effort` event
+    /// is sent without a number, and not kept.
     pub(crate) fn append(
         &mut self,
         context: &mut Context<'_>,
@@ -57,7 +58,7 @@ impl Replication {
         announce_soon(out, context.timers, stream, context.now);
     }
 
-    /// The time of an announcement of the high-water mark has come.
+    /// Announces the high-water mark of a stream, whose time has come.
     pub(crate) fn announce_due(&mut self, context: &mut Context<'_>, class: PublishedClass) {
         let stream = self.stream(class);
         let Some(out) = self.outbound.get_mut(&class) else { return };
@@ -87,7 +88,8 @@ impl Replication {
         }
     }
 
-    /// The paths through the network, or the followers, have changed: high-water marks are announced again.
+    /// Announces high-water marks again, because the paths through the network or the followers
+    /// have changed.
     pub(crate) fn announce_again(&mut self, context: &mut Context<'_>, only: Option<PublishedClass>) {
         let execution = self.execution;
         let concerned = self.outbound.iter_mut().filter(|(class, out)| {
@@ -99,7 +101,8 @@ impl Replication {
         }
     }
 
-    /// Forgets a stream that nobody follows: nothing of it is kept, and the routers need know nothing of it.
+    /// Releases a stream that nobody follows: its messages are no longer kept, and the routers no
+    /// longer get an offer of it.
     pub(super) fn release_when_idle(&mut self, context: &mut Context<'_>, class: PublishedClass) {
         let stream = self.stream(class);
         let Some(out) = self.outbound.get_mut(&class) else { return };
@@ -116,7 +119,7 @@ impl Replication {
         }
     }
 
-    /// The beginning of a stream need no longer be kept.
+    /// Ends the keeping of the stream's beginning.
     pub(crate) fn release_beginning(&mut self, context: &mut Context<'_>, class: PublishedClass) {
         let Some(out) = self.outbound.get_mut(&class) else { return };
         if out.beginning == Beginning::Kept {
@@ -145,8 +148,9 @@ fn send_best_effort(
     context.peers.send(Packet::new(stream, context.objects.node, kind, Framed::encode(watermark, event)));
 }
 
-/// Sets the timer of the first announcement. A timer that is set already looks at the time of the last message when it
-/// is due, so that a busy stream does not set one for each message.
+/// Sets the timer of the first announcement. A running timer is left alone: when it is due, it
+/// looks at the time of the last message. A busy stream therefore does not set a timer for each
+/// message.
 fn announce_soon(out: &mut Outbound, timers: &mut Deadlines<Timer>, stream: StreamId, now: Moment) {
     let restarts = std::mem::take(&mut out.announced) > 0;
     if restarts || timers.get(Timer::HighWater(stream)).is_none() {
@@ -154,7 +158,8 @@ fn announce_soon(out: &mut Outbound, timers: &mut Deadlines<Timer>, stream: Stre
     }
 }
 
-/// Two updates of the same attributes of one instance have the same key (FNV-1a over both).
+/// The key of an update. Two updates of the same attributes of one instance have the same key
+/// (FNV-1a over both).
 fn key_of(instance: ObjectInstanceHandle, values: &[HandleValue]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let mut mix = |number: u64| {

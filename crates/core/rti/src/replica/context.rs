@@ -11,11 +11,12 @@ use base::{Deadlines, Moment};
 pub(crate) enum Timer {
     /// A message to this node, or an acknowledgement, is due.
     Peer(NodeId),
-    /// Something may be missing in this stream of that node, or the node is to be asked again to be followed.
+    /// A gap in this stream of that node may have to be repaired, or a refused request to follow it
+    /// may be repeated.
     Follow(StreamId, NodeId),
     /// The high-water mark of this stream is to be announced.
     HighWater(StreamId),
-    /// The beginning of this stream need no longer be kept.
+    /// The beginning of this stream need not be kept any longer.
     Beginning(StreamId),
     /// Old messages may be forgotten.
     History,
@@ -23,7 +24,8 @@ pub(crate) enum Timer {
     Names(ExecutionId),
 }
 
-/// The surroundings of a replication: the way to other nodes, timers, and the objects, to look at.
+/// The surroundings of a replication: the connection to other nodes, the timers, and read access to
+/// the objects.
 pub(crate) struct Context<'a> {
     pub(crate) now: Moment,
     pub(crate) peers: &'a mut Peers,

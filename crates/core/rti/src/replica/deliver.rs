@@ -1,4 +1,4 @@
-//! The receiving side of streams: delivery in order, and what parts of snapshots mean for it.
+//! The receiving side of streams: delivery in order, and the effect of snapshot parts on it.
 
 use super::context::Context;
 use super::replication::{ReplicaEvent, Replication};
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use router::WireError;
 
 impl Replication {
-    /// Delivers what can be delivered of a stream now.
+    /// Delivers all messages of a stream that can be delivered now.
     pub(super) fn deliver(
         &mut self,
         context: &mut Context<'_>,
@@ -27,7 +27,8 @@ impl Replication {
         result
     }
 
-    /// Delivers what waited for the control plane or for another stream, of all streams.
+    /// Delivers the messages of all streams that waited for the control plane or for another
+    /// stream.
     pub(crate) fn deliver_all(&mut self, context: &mut Context<'_>) {
         let waiting = self.followed.iter().filter(|(_, following)| following.inbound.peek().is_some());
         let waiting: Vec<(PublishedClass, NodeId)> = waiting.map(|(&stream, _)| stream).collect();
@@ -38,7 +39,7 @@ impl Replication {
         }
     }
 
-    /// Delivers the message that is next of a stream, which is all there.
+    /// Delivers the next message of a stream that has no gap and nothing waiting.
     pub(super) fn pass(
         &mut self,
         context: &mut Context<'_>,
@@ -52,7 +53,7 @@ impl Replication {
         Ok(())
     }
 
-    /// The next message of a stream, as it came and as it is read, if its turn has come.
+    /// The next message of a stream, encoded and decoded, if its turn has come.
     fn next_message(
         &mut self,
         context: &mut Context<'_>,
@@ -72,7 +73,8 @@ impl Replication {
         Some((number, body, framed))
     }
 
-    /// Takes the next message of a stream, unless a part of a snapshot has it or will have it.
+    /// Handles the next message of a stream, unless a part of a snapshot includes it or will
+    /// include it.
     fn take_message(
         &mut self,
         context: &mut Context<'_>,
@@ -100,7 +102,8 @@ impl Replication {
         self.emit(context, stream, event);
     }
 
-    /// The end of a stream concerns its followers alone; all else concerns the objects.
+    /// Emits an event. The end of a stream concerns only its followers; all else concerns the
+    /// objects.
     fn emit(
         &mut self,
         context: &mut Context<'_>,

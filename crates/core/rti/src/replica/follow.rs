@@ -1,4 +1,4 @@
-//! Which streams this node follows, and how it begins and ends to do so.
+//! The streams that this node follows, and how it begins and ceases to follow them.
 
 use super::context::{Context, Timer};
 use super::peers::Outgoing;
@@ -14,15 +14,17 @@ use router::WireError;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// How long after a refusal a node is asked again: its own publication is committed within a round trip of the majority.
+/// How long after a refusal a node is asked again. Its own publication is committed within a round
+/// trip to the majority.
 const REFUSED_WAIT: Duration = Duration::from_secs(1);
 
-/// After all instances.
+/// Greater than the handle of any instance.
 const LAST: ObjectInstanceHandle = ObjectInstanceHandle(u64::MAX);
 
 impl Replication {
-    /// Follows the nodes that publish a class if that is wanted here, and no others. `fresh`: it was wanted before they
-    /// were known to publish it, so that they are followed from their beginning.
+    /// Follows the nodes that publish a class if a federate here wants it, and no others. `fresh`:
+    /// it was wanted before they were known to publish it, so they are followed from the beginning
+    /// of their streams.
     pub(crate) fn review_following(&mut self, context: &mut Context<'_>, class: PublishedClass, fresh: bool) {
         let publishers = self.publishers.get(&class).into_iter().flatten().copied();
         let own = context.objects.node;
@@ -32,7 +34,8 @@ impl Replication {
             .followed
             .range(followed(NodeId(0))..=followed(NodeId(u16::MAX)))
             .filter(|((_, node), following)| match following.phase {
-                // A stream that ended says so itself, after all its other messages.
+                // The end of a stream is reported by the stream itself, after all its other
+                // messages.
                 Phase::Refused { .. } => !wanted.contains(node),
                 Phase::Leaving { .. } => false,
                 Phase::Asked | Phase::Snapshot { .. } | Phase::Live => !needs(context, class, *node),
@@ -50,8 +53,8 @@ impl Replication {
         self.refresh_interest(context, class);
     }
 
-    /// Reviews the streams that no federate here subscribes: they are followed only while a federate knows an instance
-    /// of theirs.
+    /// Reviews the streams that no federate here subscribes. They are followed only while a
+    /// federate knows an instance of theirs.
     pub(crate) fn review_uncovered(&mut self, context: &mut Context<'_>) {
         let followed = self.followed.keys().map(|(class, _)| *class);
         let uncovered: BTreeSet<_> =
@@ -61,7 +64,7 @@ impl Replication {
         }
     }
 
-    /// The routers need know of an interest as long as something is wanted or followed.
+    /// Declares an interest to the routers for as long as the class is wanted or followed.
     fn refresh_interest(&mut self, context: &mut Context<'_>, class: PublishedClass) {
         let any = context.objects.interest.covers(class)
             || self.followed.range((class, NodeId(0))..=(class, NodeId(u16::MAX))).next().is_some();
@@ -77,7 +80,7 @@ impl Replication {
         self.send(context, node, class, StreamMessage::Attach { fresh, declarations });
     }
 
-    /// Follows no longer, and has the replicas forgotten, which no federate knows.
+    /// Stops following, and has the replicas forgotten, which no federate knows.
     fn unfollow(&mut self, context: &mut Context<'_>, class: PublishedClass, node: NodeId) {
         self.leave(
             context,
@@ -95,7 +98,7 @@ impl Replication {
         self.send(context, node, class, StreamMessage::Detach);
     }
 
-    /// The other node knows that it is no longer followed.
+    /// Notes that the other node has acknowledged the end of following.
     pub(super) fn detached(&mut self, context: &mut Context<'_>, class: PublishedClass, from: NodeId) {
         if let Some(following) = self.followed.get_mut(&(class, from))
             && let Phase::Leaving { acknowledged, .. } = &mut following.phase
@@ -105,7 +108,7 @@ impl Replication {
         }
     }
 
-    /// The replicas of a stream that is no longer followed are forgotten.
+    /// Notes that the replicas of a stream that is no longer followed have been forgotten.
     pub(crate) fn forgotten(&mut self, context: &mut Context<'_>, class: PublishedClass, from: NodeId) {
         if let Some(following) = self.followed.get_mut(&(class, from))
             && let Phase::Leaving { forgotten, .. } = &mut following.phase
@@ -126,8 +129,9 @@ impl Replication {
         }
     }
 
-    /// Part of a snapshot came: instances after those that are here up to `until`, as of number `at`. `None` for `until`
-    /// means to the end. A fresh stream has no instances at its start: all of them come with its messages.
+    /// Handles a part of a snapshot: the instances after those received so far, up to `until`, as
+    /// of number `at`. `None` for `until` means to the end. A fresh stream has no instances at its
+    /// start: all of them come with its messages.
     pub(super) fn take_snapshot_part(
         &mut self,
         context: &mut Context<'_>,
@@ -167,7 +171,7 @@ impl Replication {
         result.and(self.deliver(context, class, from))
     }
 
-    /// Sees to it that gaps are asked for in time.
+    /// Sets the timer for the request to repair a gap.
     pub(super) fn watch_gap(&mut self, context: &mut Context<'_>, class: PublishedClass, from: NodeId) {
         let timer = Timer::Follow(self.stream(class), from);
         let Some(following) = self.followed.get(&(class, from)) else { return };
@@ -186,7 +190,7 @@ impl Replication {
         }
     }
 
-    /// The deadline of a stream has come.
+    /// Does the work of a stream whose deadline has come.
     pub(crate) fn follow_due(&mut self, context: &mut Context<'_>, class: PublishedClass, from: NodeId) {
         let Some(following) = self.followed.get_mut(&(class, from)) else { return };
         if let Phase::Refused { again } = following.phase {
@@ -203,7 +207,7 @@ impl Replication {
         self.watch_gap(context, class, from);
     }
 
-    /// The other node publishes nothing about the class.
+    /// Notes that the other node does not publish the class.
     pub(super) fn refused(&mut self, context: &mut Context<'_>, class: PublishedClass, from: NodeId) {
         let Some(following) = self.followed.get_mut(&(class, from)) else { return };
         if !following.takes() {
@@ -214,9 +218,9 @@ impl Replication {
         self.watch_gap(context, class, from);
     }
 
-    /// The stream has ended; the other node may already have opened it again.
+    /// Handles the end of a stream. The other node may already have opened it again.
     pub(super) fn ended(&mut self, context: &mut Context<'_>, class: PublishedClass, from: NodeId) {
-        // Its replicas stay: the messages of the stream have said what became of them.
+        // The replicas stay: the stream's messages have reported every change and removal.
         self.leave(
             context,
             class,
@@ -225,8 +229,8 @@ impl Replication {
         );
     }
 
-    /// The other node no longer keeps what was asked for: the federates that it concerned are told, and the stream is
-    /// followed from now on.
+    /// Handles that the other node no longer keeps the requested messages. The federates concerned
+    /// are told, and the stream is followed from the present on.
     pub(super) fn unavailable(&mut self, context: &mut Context<'_>, class: PublishedClass, from: NodeId) {
         if !self.followed.get(&(class, from)).is_some_and(Following::takes) {
             return;
@@ -243,7 +247,7 @@ impl Replication {
         self.unfollow(context, class, from);
     }
 
-    /// Takes a message that waited for a part of a snapshot, which has come.
+    /// Handles a message that had to wait for a part of a snapshot, which has arrived.
     fn take_deferred(
         &mut self,
         class: PublishedClass,
@@ -260,7 +264,8 @@ impl Replication {
             Phase::Snapshot { until, .. } => instance <= until,
             Phase::Asked | Phase::Refused { .. } | Phase::Live | Phase::Leaving { .. } => true,
         };
-        // A message about an instance after `until` was received before the next part is asked for, which has it.
+        // The next part, which is requested after this message was received, includes a message
+        // about an instance after `until`.
         if covered && number > following.as_of(instance) {
             let event = framed.event;
             self.events.push_back(ReplicaEvent::Event { class, from, event, best_effort: false });
@@ -269,8 +274,8 @@ impl Replication {
     }
 }
 
-/// Whether federates of this node are concerned by a stream of `node`: they subscribe the class, or know an instance whose
-/// home `node` is.
+/// Whether federates of this node need a stream of `node`: they subscribe the class, or know an
+/// instance whose home is `node`.
 fn needs(context: &Context<'_>, class: PublishedClass, node: NodeId) -> bool {
     context.objects.interest.covers(class)
         || matches!(class, PublishedClass::Objects(class) if context.objects.instances.knows_any(class, node))

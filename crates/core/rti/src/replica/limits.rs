@@ -6,20 +6,25 @@ use std::time::Duration;
 /// Limits of the object plane over many nodes.
 #[derive(Clone, Debug)]
 pub struct NetworkLimits {
-    /// Bytes of messages kept by this node so that it can say them again, for all its streams together. Default 64 MiB.
+    /// Bytes of messages that this node keeps for repairs, for all its streams together. Default 64
+    /// MiB.
     pub history_bytes: usize,
-    /// How long they are kept at most. Default 30 s.
+    /// How long a message is kept at most. Default 30 s.
     pub history_age: Duration,
-    /// Bytes of messages held back behind a gap, per stream; what comes beyond is asked for again. Default 8 MiB.
+    /// Bytes of messages that wait behind a gap, per stream. Messages beyond it are dropped and
+    /// requested again. Default 8 MiB.
     pub held_bytes: usize,
-    /// A gap younger than this may yet be closed by a message that took another way. Default 20 ms.
+    /// A gap younger than this may still be closed by a message that took another path. Default 20
+    /// ms.
     pub reorder_wait: Duration,
-    /// Bytes of instances in one part of a snapshot, and of messages in one repair, about. Default 256 KiB.
+    /// Approximate bytes of instances in one part of a snapshot, and of messages in one repair.
+    /// Default 256 KiB.
     pub part_bytes: usize,
-    /// How long a stream that has just begun is kept from its beginning for nodes that have yet to hear of it. Default 5 s.
-    pub begin_kept: Duration,
-    /// How long a new home waits for instances of a dead node before it frees the names of those that nobody had.
+    /// How long a new stream is kept from its beginning, for nodes that have yet to learn of it.
     /// Default 5 s.
+    pub begin_kept: Duration,
+    /// How long a new home waits for instances of a dead node before it frees the names of those
+    /// that no node had. Default 5 s.
     pub adoption_wait: Duration,
 }
 

@@ -1,4 +1,5 @@
-//! The way to other nodes: packets, peer messages, history; shared by all federation executions.
+//! The connection to other nodes: packets, peer messages, history. All federation executions share
+//! it.
 
 use super::batch::{ALONE_BYTES, Batch};
 use super::context::Timer;
@@ -13,89 +14,92 @@ use router::WireError;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
 
-/// What a node wants from its network.
+/// A request of a node to its network.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outgoing {
-    /// Give this to the router, as a message of the local source and sink that stands for this RTI.
+    /// Submit this to the router, as a message of the local client that represents this RTI.
     Publish(Packet),
-    /// Give this to [`Rti::handle_unicast`](crate::Rti::handle_unicast) of another node. It may be lost, repeated or
-    /// overtaken.
+    /// Pass this to [`Rti::handle_unicast`](crate::Rti::handle_unicast) of another node. It may be
+    /// lost, repeated or overtaken.
     Unicast {
         /// The node.
         to: NodeId,
-        /// What to give.
+        /// The octets to pass on.
         body: Bytes,
-        /// It is short, and others wait for it.
+        /// It is short, and another node waits for it.
         urgent: bool,
     },
     /// Declare (`any`) or withdraw an interest of this RTI at the router.
     Interest {
-        /// In what.
+        /// The topic of the interest.
         topic: NetTopic,
-        /// True: wanted. False: no longer.
+        /// True: declare. False: withdraw.
         any: bool,
     },
-    /// Advertise (`any`), or no longer advertise, that this RTI may publish something.
+    /// Advertise (`any`) that this RTI may publish a topic, or withdraw the advertisement.
     Offer {
-        /// About what.
+        /// The topic of the advertisement.
         topic: NetTopic,
-        /// True: advertised. False: no longer.
+        /// True: advertise. False: withdraw.
         any: bool,
     },
 }
 
-/// What a node counts about the object plane over many nodes.
+/// Counters of the object plane over many nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct NetworkCounters {
-    /// Reliable messages said.
+    /// Reliable messages appended.
     pub said: u64,
     /// Best-effort messages sent.
     pub loose: u64,
-    /// Messages given to the routers, of both kinds, and announcements of tails.
+    /// Messages of both kinds submitted to the routers, and announcements of high-water marks.
     pub sent: u64,
     /// Reliable messages delivered here.
     pub delivered: u64,
     /// Best-effort messages delivered here.
     pub loose_taken: u64,
-    /// Best-effort messages that came too early or too late for this node, and were dropped.
+    /// Best-effort messages that came too early or too late for the state of this node, and were
+    /// dropped.
     pub loose_dropped: u64,
     /// Requests for messages that were missing.
     pub asked: u64,
-    /// Messages said again.
+    /// Messages sent again.
     pub repaired: u64,
-    /// Requests of federates for values that did not go to a node because it takes nothing.
+    /// Requests of federates for values that were not sent because the other node accepts nothing.
     pub requests_dropped: u64,
-    /// Streams that could not be repaired any more.
+    /// Streams that could not be repaired.
     pub broken: u64,
 }
 
-/// While more bytes than this wait for a node, nothing is requested of it: it accepts nothing, and federates may ask again.
+/// While more bytes than this wait for a node, requests to it are dropped: it accepts nothing, and
+/// federates may repeat them.
 const REQUESTS_BYTES_MAX: usize = 4 << 20;
-/// Unicasts up to this size are urgent, such as acknowledgements of bulk: they cost others no time.
+/// Unicasts up to this size, such as acknowledgements of bulk, are sent as urgent, because they
+/// delay no one.
 const URGENT_BYTES: usize = 4 << 10;
 
-/// The other nodes, and the way to them.
+/// The other nodes, and the connection to them.
 pub(crate) struct Peers {
     pub(crate) limits: NetworkLimits,
-    /// This RTI is one node of many. Until then nothing is sent or kept.
+    /// This RTI is one node of many. Until this is set, nothing is sent or kept.
     pub(crate) active: bool,
-    /// Topics that somebody elsewhere wants of this node.
+    /// Topics that other nodes want from this one.
     pub(crate) wanted: BTreeSet<NetTopic>,
     history: History<StreamId>,
     pub(crate) counters: NetworkCounters,
-    /// Something waits for the control plane to come as far as at its sender.
+    /// A message waits until the control plane here has caught up with that of its sender.
     pub(crate) blocked: bool,
     sessions: BTreeMap<(NodeId, Lane), Session>,
     /// Sessions that may have a frame to send, urgent ones first.
     dirty: BTreeSet<(Lane, NodeId)>,
     outgoing: VecDeque<Outgoing>,
-    /// After all that: messages that the next may join.
+    /// Messages that leave after all others, and that the next message may join.
     batch: Option<Batch>,
-    /// A message while it is written.
+    /// Buffer in which a message is written.
     scratch: Vec<u8>,
     /// The buffer of the next batch.
     spare: Vec<u8>,
-    /// Nodes that are gone for good: nothing is sent to them or taken from them.
+    /// Nodes that are gone for good. Nothing is sent to them or accepted from them.
     gone: BTreeSet<NodeId>,
 }
 
@@ -123,13 +127,15 @@ impl Peers {
         self.history.bytes()
     }
 
-    /// Forgets the oldest messages kept for repairs until they take at most `bytes`; says how many.
+    /// Drops the oldest messages kept for repairs until they take at most `bytes`. Returns how many
+    /// were dropped.
     pub(crate) fn trim_history(&mut self, bytes: usize) -> u64 {
         self.history.trim(bytes)
     }
 
-    /// Keeps a numbered message, and sends it if the routers know of somebody who wants it; a follower that wants it
-    /// all the same learns of it by the high-water mark. `write` gives the message.
+    /// Keeps a numbered message, and sends it if the routers report an interest in it. A follower
+    /// that is interested without their knowledge learns of it by the high-water mark. `write`
+    /// encodes the message.
     pub(crate) fn append(
         &mut self,
         (now, timers): (Moment, &mut Deadlines<Timer>),
@@ -163,7 +169,7 @@ impl Peers {
         }
     }
 
-    /// Sends what is not kept, if anybody wants it.
+    /// Sends a packet that is not kept, if any node wants it.
     pub(crate) fn send(&mut self, packet: Packet) {
         if self.wanted.contains(&packet.topic) {
             self.counters.sent += 1;
@@ -171,7 +177,7 @@ impl Peers {
         }
     }
 
-    /// Nothing more is added to the last batch.
+    /// Closes the current batch.
     pub(crate) fn end_batch(&mut self) {
         let Some(batch) = self.batch.take() else { return };
         let (at, first, count, wanted) = (batch.at, batch.first, batch.count, batch.wanted);
@@ -190,7 +196,7 @@ impl Peers {
         self.history.first(stream)
     }
 
-    /// Messages of a stream, as [`History::range`].
+    /// Messages of a stream, see [`History::range`].
     pub(crate) fn kept(
         &mut self,
         stream: StreamId,
@@ -200,7 +206,7 @@ impl Peers {
         self.history.range(stream, numbers, self.limits.part_bytes)
     }
 
-    /// Keeps a stream no longer.
+    /// Drops the kept messages of a stream.
     pub(crate) fn forget_stream(&mut self, stream: StreamId) {
         self.end_batch();
         self.history.forget(stream);
@@ -211,8 +217,8 @@ impl Peers {
         if !self.active || self.gone.contains(&to) {
             return;
         }
-        // Whoever requests something waits for it. All else stays in one lane, because what is said of a stream, and of
-        // the instances in it, must arrive in the order in which it was sent.
+        // A node that requests something waits for it. All else stays in one lane, because messages
+        // about a stream and its instances must arrive in the order in which they were sent.
         let lane = if message.is_urgent() { Lane::Urgent } else { Lane::Bulk };
         let session = self.sessions.entry((to, lane)).or_insert_with(|| Session::new(lane));
         if message.is_request() && session.queued_bytes() > REQUESTS_BYTES_MAX {
@@ -223,7 +229,7 @@ impl Peers {
         self.dirty.insert((lane, to));
     }
 
-    /// Tells the router of this node.
+    /// Queues a request to the network of this node.
     pub(crate) fn tell(&mut self, outgoing: Outgoing) {
         self.end_batch();
         self.outgoing.push_back(outgoing);
@@ -233,7 +239,7 @@ impl Peers {
         !self.outgoing.is_empty() || self.batch.is_some() || !self.dirty.is_empty()
     }
 
-    /// The next output, but for the last batch.
+    /// The next output, except the current batch.
     pub(crate) fn poll_outgoing(&mut self, now: Moment, timers: &mut Deadlines<Timer>) -> Option<Outgoing> {
         if let Some(outgoing) = self.outgoing.pop_front() {
             return Some(outgoing);
@@ -256,7 +262,7 @@ impl Peers {
         None
     }
 
-    /// A frame came from another node.
+    /// Handles a frame of another node.
     pub(crate) fn receive(&mut self, now: Moment, from: NodeId, body: Bytes) -> Result<(), WireError> {
         if !self.active || self.gone.contains(&from) {
             return Ok(());
@@ -267,7 +273,7 @@ impl Peers {
         session.receive(now, body).map_err(|_| WireError(format!("the messages of {from} are cut short")))
     }
 
-    /// The next message of a node in a lane, which stays.
+    /// The next message of a node in a lane, without removing it.
     pub(crate) fn peek(&self, from: NodeId, lane: Lane) -> Option<Bytes> {
         self.sessions.get(&(from, lane))?.peek().cloned()
     }
@@ -282,12 +288,12 @@ impl Peers {
         self.sessions.keys().copied().collect()
     }
 
-    /// The deadline of a node has come.
+    /// Marks the sessions of a node as dirty: its deadline has come.
     pub(crate) fn mark_dirty(&mut self, node: NodeId) {
         self.dirty.extend([(Lane::Urgent, node), (Lane::Bulk, node)]);
     }
 
-    /// Ways may be open again.
+    /// Repeats unacknowledged frames soon, because paths may be open again.
     pub(crate) fn retry_now(&mut self, now: Moment) {
         for (&(node, lane), session) in &mut self.sessions {
             session.retry_now(now);
@@ -295,7 +301,7 @@ impl Peers {
         }
     }
 
-    /// A node is gone for good.
+    /// Forgets a node that is gone for good.
     pub(crate) fn forget_node(&mut self, timers: &mut Deadlines<Timer>, node: NodeId) {
         self.gone.insert(node);
         for lane in [Lane::Urgent, Lane::Bulk] {
@@ -305,7 +311,7 @@ impl Peers {
         timers.clear(Timer::Peer(node));
     }
 
-    /// Forgets messages that are too old.
+    /// Drops messages that are too old.
     pub(crate) fn age_history(&mut self, now: Moment, timers: &mut Deadlines<Timer>) {
         self.history.age(now, self.limits.history_age);
         if let Some(oldest) = self.history.oldest() {
@@ -314,7 +320,7 @@ impl Peers {
         }
     }
 
-    /// Bytes kept for others: messages of streams, and peer messages that are not acknowledged.
+    /// Bytes kept for other nodes: messages of streams, and unacknowledged peer messages.
     pub(crate) fn memory(&self) -> usize {
         self.history.bytes() + self.sessions.values().map(Session::queued_bytes).sum::<usize>()
     }

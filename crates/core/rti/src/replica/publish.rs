@@ -1,4 +1,4 @@
-//! Which streams this node has, and who has streams elsewhere.
+//! The streams of this node, and the publishers of streams elsewhere.
 
 use super::context::{Context, Timer};
 use super::peers::Outgoing;
@@ -8,7 +8,7 @@ use crate::control::{Federation, NodeId, PublishedClass};
 use crate::wire::StreamEvent;
 
 impl Replication {
-    /// Takes over who publishes what as the control plane has it.
+    /// Takes over the publishers from the control plane.
     pub(crate) fn learn_publishers(&mut self, context: &mut Context<'_>, federation: &Federation) {
         self.learn(federation);
         self.publishers.clear();
@@ -20,8 +20,8 @@ impl Replication {
         }
     }
 
-    /// This node publishes something about a class from now on, or no longer. The caller proposes it to the control
-    /// plane.
+    /// Opens the stream of a class that this node begins to publish, or ends that of one that it no
+    /// longer publishes. The caller proposes the change to the control plane.
     pub(crate) fn publish(&mut self, context: &mut Context<'_>, class: PublishedClass, on: bool) {
         if !on {
             self.append(context, class, &StreamEvent::Ended, false, None);
@@ -40,12 +40,14 @@ impl Replication {
         self.release_when_idle(context, class);
     }
 
-    /// Other nodes may follow from now on. Earlier events were appended nowhere: followers get snapshots.
+    /// Makes followers get snapshots: other nodes may follow from now on, and earlier events were
+    /// appended to no stream.
     pub(crate) fn forget_beginnings(&mut self) {
         self.outbound.values_mut().for_each(|out| out.began = None);
     }
 
-    /// The control plane says that a node publishes something about a class, or no longer.
+    /// Handles the control plane's event that a node publishes a class from now on, or no longer
+    /// does.
     pub(crate) fn publishers_changed(
         &mut self,
         context: &mut Context<'_>,
@@ -66,7 +68,8 @@ impl Replication {
         }
     }
 
-    /// The other nodes learn of the publication about now: they get some time to ask for the beginning.
+    /// Keeps the beginning of a stream for a while, because the other nodes learn of the
+    /// publication about now and may request it.
     fn keep_beginning(&mut self, context: &mut Context<'_>, class: PublishedClass, on: bool) {
         let stream = self.stream(class);
         let Some(out) = self.outbound.get_mut(&class) else { return };

@@ -1,4 +1,4 @@
-//! Packets and messages of other nodes, for one federation execution.
+//! Packets and peer messages of other nodes, for one federation execution.
 
 use super::context::Context;
 use super::replication::{FollowerChange, ReplicaEvent, Replication};
@@ -9,10 +9,10 @@ use bytes::Bytes;
 use router::{Message as _, WireError};
 
 impl Replication {
-    /// A packet of another node came.
+    /// Handles a packet of another node.
     ///
     /// # Errors
-    /// It is not what a node sends; nothing else is affected.
+    /// The packet is malformed. Nothing else is affected.
     pub(crate) fn handle_packet(
         &mut self,
         context: &mut Context<'_>,
@@ -41,10 +41,10 @@ impl Replication {
         }
     }
 
-    /// Takes a message of another node about one of its streams, or of this node.
+    /// Handles a message of another node about one of its streams, or about one of this node.
     ///
     /// # Errors
-    /// It is not what a node sends.
+    /// The message is malformed.
     pub(crate) fn handle_message(
         &mut self,
         context: &mut Context<'_>,
@@ -77,8 +77,8 @@ impl Replication {
         Ok(FollowerChange::None)
     }
 
-    /// A numbered message came. `bytes` is the memory that it keeps alive; without, it shares that with others, and is
-    /// copied if it has to wait.
+    /// Handles a numbered message. `bytes` is the memory that it keeps alive. `None`: it shares its
+    /// memory with others, and is copied if it must wait.
     fn take_numbered(
         &mut self,
         context: &mut Context<'_>,
@@ -89,7 +89,7 @@ impl Replication {
     ) -> Result<(), WireError> {
         let following = self.followed.get(&stream).filter(|following| following.takes());
         let Some(following) = following else { return Ok(()) };
-        // Nearly always the next message of a stream that is all there.
+        // The common case: the next message of a stream without gaps.
         if matches!(following.phase, Phase::Live)
             && following.as_of.is_empty()
             && following.inbound.is_next(number)
@@ -108,7 +108,7 @@ impl Replication {
         self.deliver(context, stream.0, stream.1)
     }
 
-    /// A node announces how far one of its streams has come.
+    /// Handles the announcement of a stream's high-water mark.
     fn take_high_water(&mut self, context: &mut Context<'_>, stream: (PublishedClass, NodeId), last: u64) {
         if let Some(following) = self.followed.get_mut(&stream)
             && following.takes()
@@ -118,7 +118,8 @@ impl Replication {
         self.watch_gap(context, stream.0, stream.1);
     }
 
-    /// A best-effort message came. One that came too early or too late for what is here is dropped.
+    /// Handles a best-effort message. It is dropped if it came too early or too late for the state
+    /// here.
     fn take_best_effort(
         &mut self,
         context: &mut Context<'_>,
@@ -144,7 +145,7 @@ impl Replication {
         Ok(())
     }
 
-    /// Messages that were missing came.
+    /// Handles a repair: messages that were missing.
     fn take_repair(
         &mut self,
         context: &mut Context<'_>,

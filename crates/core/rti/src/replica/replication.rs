@@ -19,21 +19,21 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 pub(crate) enum ReplicaEvent {
     /// An event of a stream whose turn has come.
     Event { class: PublishedClass, from: NodeId, event: StreamEvent, best_effort: bool },
-    /// Part of a snapshot.
+    /// A part of a snapshot.
     Snapshot { range: SnapshotRange, records: Vec<Record> },
-    /// The stream of `from` is no longer followed: its replicas are to be forgotten.
+    /// The stream of `from` is no longer followed. Its replicas must be forgotten.
     Forget { class: PublishedClass, from: NodeId },
     /// Messages that concern the federate of this caller are lost.
     Lost { caller: CallerId, why: String },
 }
 
-/// A change among the followers of this node. It concerns the objects, too.
+/// A change among the followers of this node's streams. It also concerns the objects.
 #[derive(Debug)]
 pub(crate) enum FollowerChange {
     None,
-    /// A node follows from now on, and gets the instances that are here.
+    /// A node begins to follow, and gets the instances that are here.
     SnapshotBegun,
-    /// A node no longer follows a class. It still follows these.
+    /// A node no longer follows a class. It still follows the given ones.
     Detached {
         followed: Vec<PublishedClass>,
     },
@@ -56,7 +56,7 @@ pub(crate) struct Replication {
 }
 
 impl Replication {
-    /// No stream is open, and none is followed.
+    /// A replication without open or followed streams.
     pub(crate) fn new(execution: ExecutionId) -> Self {
         Self {
             execution,
@@ -70,7 +70,7 @@ impl Replication {
         }
     }
 
-    /// What is to be done to the objects next.
+    /// The next event for the objects.
     pub(crate) fn poll_event(&mut self) -> Option<ReplicaEvent> {
         self.events.pop_front()
     }
@@ -79,23 +79,24 @@ impl Replication {
         StreamId { execution: self.execution, class }
     }
 
-    /// The control plane has grown a model, or let a federate in.
+    /// Takes over a model that the control plane has extended, or a federate that has joined.
     pub(crate) fn learn(&mut self, federation: &Federation) {
         self.models.learn(federation.model_version(), &federation.model);
         self.latest = federation.latest_federate();
     }
 
-    /// Whether the control plane has come as far here as at the sender of something with this watermark.
+    /// Whether the control plane here has reached the given watermark.
     pub(crate) fn is_ready(&self, watermark: Watermark) -> bool {
         watermark.model <= self.models.latest() && watermark.federate <= self.latest
     }
 
-    /// Whether the control plane, and the stream that comes first, have come far enough for a message.
+    /// Whether the control plane and the required stream have progressed far enough for a message.
     pub(super) fn may_take(&self, watermark: Watermark) -> bool {
         self.is_ready(watermark) && watermark.after.is_none_or(|after| self.has_delivered(after))
     }
 
-    /// Whether a stream was delivered so far, as far as it is followed here.
+    /// Whether a stream was delivered up to this position. True for a stream that is not followed
+    /// here.
     fn has_delivered(&self, position: Position) -> bool {
         let first = self.followed.get(&(position.class, position.node));
         first.is_none_or(|first| match first.phase {
@@ -105,7 +106,8 @@ impl Replication {
         })
     }
 
-    /// How far each followed stream was delivered, by class and node; 0 for one whose start is not known yet.
+    /// The position up to which each followed stream was delivered, by class and node. The number
+    /// is 0 while the start of the stream is not known yet.
     pub(crate) fn positions(&self) -> impl Iterator<Item = Position> + '_ {
         self.followed.iter().map(|(&(class, node), following)| Position {
             class,
@@ -154,7 +156,8 @@ impl Replication {
         }
     }
 
-    /// A federate of this node has changed what it subscribes: the nodes that are followed and concerned learn of it.
+    /// Tells the followed nodes concerned that a federate of this node has changed its
+    /// subscriptions.
     pub(crate) fn declare(&self, context: &mut Context<'_>, declaration: Declaration) {
         let followed =
             self.followed.keys().filter(|(class, _)| context.objects.concerns(&declaration, *class));
@@ -171,7 +174,7 @@ impl Replication {
         }
     }
 
-    /// A node is gone for good: it neither publishes nor follows.
+    /// Handles that a node is gone for good: it neither publishes nor follows any longer.
     pub(crate) fn remove_peer(&mut self, context: &mut Context<'_>, gone: NodeId) {
         for nodes in self.publishers.values_mut() {
             nodes.remove(&gone);
@@ -185,8 +188,7 @@ impl Replication {
         }
     }
 
-    /// The streams of a node that is gone for good are no longer followed. Its
-    /// instances find their new home.
+    /// Stops following the streams of a node that is gone for good. Its instances get a new home.
     pub(crate) fn leave_peer(&mut self, context: &mut Context<'_>, gone: NodeId) {
         let followed = self.followed.keys().filter(|(_, node)| *node == gone);
         for class in followed.map(|&(class, _)| class).collect::<Vec<_>>() {
@@ -196,7 +198,7 @@ impl Replication {
         }
     }
 
-    /// The federation execution is at its end.
+    /// Ends the replication with its federation execution.
     pub(crate) fn end(self, context: &mut Context<'_>) {
         for (&class, out) in &self.outbound {
             let stream = self.stream(class);

@@ -8,7 +8,8 @@ use crate::wire::StreamMessage;
 use hla::handle::ObjectInstanceHandle;
 
 impl Replication {
-    /// Another node wants to follow a stream of this one. True when it gets a snapshot.
+    /// Handles the request of another node to follow a stream of this one. Returns true if it gets
+    /// a snapshot.
     pub(super) fn attach(
         &mut self,
         context: &mut Context<'_>,
@@ -41,7 +42,7 @@ impl Replication {
         begins.is_none()
     }
 
-    /// Sends the instances after `after`, as many as a part takes.
+    /// Sends the instances after `after`, as many as fit into a part.
     pub(super) fn send_snapshot_part(
         &mut self,
         context: &mut Context<'_>,
@@ -59,7 +60,7 @@ impl Replication {
         self.send(context, to, class, StreamMessage::SnapshotPart { at, until, records, replay: false });
     }
 
-    /// Another node no longer follows. The classes that it still follows.
+    /// Handles that another node no longer follows. Returns the classes that it still follows.
     pub(super) fn detach(
         &mut self,
         context: &mut Context<'_>,
@@ -68,8 +69,9 @@ impl Replication {
     ) -> Vec<PublishedClass> {
         let stream = self.stream(class);
         if let Some(out) = self.outbound.get_mut(&class) {
-            // A node that leaves because the stream ended may have learned of that late, when the stream had been opened
-            // again: it comes back for that a round trip later, and the further it is behind, the longer that takes.
+            // A node that leaves because the stream ended may have learned of the end late, after
+            // the stream had been opened again. It then comes back for the new beginning a round
+            // trip later. The further it lags, the longer that takes.
             let is_behind = out.followers.remove(&from) && !out.served.contains(&from);
             if is_behind
                 && out.beginning != Beginning::Pending
@@ -85,7 +87,7 @@ impl Replication {
         followed.map(|(&class, _)| class).collect()
     }
 
-    /// Sends what a follower missed.
+    /// Sends the messages that a follower missed.
     pub(super) fn repair(
         &mut self,
         context: &mut Context<'_>,
@@ -109,12 +111,13 @@ impl Replication {
     }
 }
 
-/// The number before the first message since the stream was opened, if all messages since are still to be had.
+/// The number before the first message since the stream was opened, if all messages since then are
+/// available.
 fn beginning(out: &Outbound, first_kept: Option<u64>) -> Option<u64> {
     out.began.filter(|_| (out.open || out.beginning != Beginning::Over) && is_kept(out, first_kept))
 }
 
-/// Whether all that was appended since the stream was opened last is kept.
+/// Whether all messages since the last opening of the stream are kept.
 fn is_kept(out: &Outbound, first_kept: Option<u64>) -> bool {
     out.began.is_some_and(|began| began == out.last || first_kept.is_some_and(|first| first <= began + 1))
 }

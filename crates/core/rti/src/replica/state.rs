@@ -7,33 +7,35 @@ use bytes::Bytes;
 use hla::handle::ObjectInstanceHandle;
 use std::collections::BTreeSet;
 
-/// How long the beginning of a stream is kept for nodes that have yet to hear of it.
+/// How long the beginning of a stream is kept for nodes that have yet to learn of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Beginning {
-    /// At least until this node's publication had its turn in the control plane.
+    /// At least until this node's publication has been committed to the control plane.
     Pending,
-    /// Until a timer says so.
+    /// Until a timer ends it.
     Kept,
     /// No longer.
     Over,
 }
 
-/// A stream of this node: what it appends about one class.
+/// A stream of this node: the events that it appends about one class.
 #[derive(Debug)]
 pub(crate) struct Outbound {
-    /// This node publishes it.
+    /// Whether this node publishes the class now.
     pub(crate) open: bool,
-    /// It was advertised to the routers.
+    /// Whether it was advertised to the routers.
     pub(crate) advertised: bool,
-    /// Number of the last message, over all times that it was open.
+    /// Number of the last message. It continues when the stream is opened again.
     pub(crate) last: u64,
-    /// The last number before it was opened; `None` when something happened since that was not appended.
+    /// The last number before the stream was opened; `None` if an event since then was not
+    /// appended.
     pub(crate) began: Option<u64>,
     pub(crate) beginning: Beginning,
-    /// Nodes that have asked for the beginning since it was opened. They do not get it twice.
+    /// Nodes that have received the beginning since the stream was opened. They do not get it
+    /// twice.
     pub(crate) served: BTreeSet<NodeId>,
     pub(crate) followers: BTreeSet<NodeId>,
-    /// Announcements of the high-water mark since the last message.
+    /// Number of announcements of the high-water mark since the last message.
     pub(crate) announced: u8,
     pub(crate) appended_at: Moment,
 }
@@ -61,23 +63,26 @@ impl Outbound {
     }
 }
 
-/// How far this node is with following a stream.
+/// The progress of following a stream.
 #[derive(Debug)]
 pub(crate) enum Phase {
-    /// Asked for; nothing came yet.
+    /// Requested; no answer yet.
     Asked,
-    /// The other node publishes nothing about it yet, although the control plane here knows so already: ask again later.
+    /// The other node does not publish the class yet, although the control plane here already says
+    /// so. The request is repeated later.
     Refused { again: Moment },
-    /// Instances come in parts; those up to `until` are here.
+    /// Instances arrive in parts. Those up to `until` are here.
     Snapshot {
         until: ObjectInstanceHandle,
-        /// Messages about instances after `until`, received since the next part was asked for.
+        /// Messages about instances after `until` that were received since the next part was
+        /// requested.
         deferred: Vec<(u64, Bytes)>,
     },
-    /// All there.
+    /// All instances are here, and messages are delivered.
     Live,
-    /// Nothing is taken any longer. The node is asked again (with `fresh`, for the beginning) only when it has acknowledged
-    /// that this node no longer follows, and the replicas here are forgotten.
+    /// Nothing is accepted any longer. The node is asked again (with `fresh`, for the beginning)
+    /// only when it has acknowledged that this node no longer follows and the replicas here are
+    /// forgotten.
     Leaving { fresh: bool, acknowledged: bool, forgotten: bool },
 }
 
@@ -86,8 +91,8 @@ pub(crate) enum Phase {
 pub(crate) struct Following {
     pub(crate) phase: Phase,
     pub(crate) inbound: Inbound<Bytes>,
-    /// Instances up to the handle are as of the number: older messages about them were taken into account. Ascending,
-    /// and empty once all of that was delivered.
+    /// Instances up to each handle are as of the number: they already include older messages.
+    /// Ascending by handle, and empty once all of these messages were delivered.
     pub(crate) as_of: Vec<(ObjectInstanceHandle, u64)>,
 }
 
@@ -96,12 +101,12 @@ impl Following {
         Self { phase: Phase::Asked, inbound: Inbound::new(), as_of: Vec::new() }
     }
 
-    /// Whether messages are taken.
+    /// Whether messages are accepted.
     pub(crate) fn takes(&self) -> bool {
         !matches!(self.phase, Phase::Leaving { .. })
     }
 
-    /// The number as of which the instance is here, if a part said it.
+    /// The number as of which the instance is here, if it came with a part of a snapshot.
     pub(crate) fn as_of(&self, instance: ObjectInstanceHandle) -> u64 {
         let at = self.as_of.partition_point(|&(until, _)| until < instance);
         self.as_of.get(at).map_or(0, |&(_, number)| number)

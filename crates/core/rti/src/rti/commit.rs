@@ -1,4 +1,4 @@
-//! From the common order of commands to executions and federates.
+//! Applies commands, in their common order, to executions and federates.
 
 use super::execution::Execution;
 use super::{Caller, Completion, Rti, Standing};
@@ -11,15 +11,15 @@ use hla::api::{JoinResult, ResignAction};
 use hla::handle::FederateHandle;
 use std::collections::BTreeSet;
 
-/// Whose command had its turn.
+/// The origin of the command that is applied.
 #[derive(Clone, Copy)]
 pub(super) enum Turn {
-    /// Nobody here waits for the outcome.
+    /// No call here waits for its outcome.
     Nobody,
-    /// This call does.
+    /// This call waits for it.
     Awaited(Waiting),
-    /// A call of this node did: its session has ended, or it was answered with an exception. What the command did for
-    /// the caller is undone.
+    /// A call of this node waited for it, but its session has ended or it was answered with an
+    /// exception. The command's effects for the caller alone are undone.
     GivenUp,
 }
 
@@ -29,10 +29,11 @@ impl Rti {
         self.shared.proposals.pop_front()
     }
 
-    /// Applies a proposal of this node whose turn has come, and tells federates what follows from it.
+    /// Applies a proposal of this node at its turn, and queues the resulting callbacks.
     ///
-    /// The callbacks wait; take them after the completion was sent, so that a federate gets its response
-    /// before the callbacks that the call caused. `None` when nobody waits, or nobody waits any more.
+    /// Take the callbacks after sending the completion, so that a federate gets its response before
+    /// the callbacks that the call caused. `None` if no call waits, or no longer waits, for the
+    /// outcome.
     pub fn commit(&mut self, now: Moment, proposal: Proposal) -> Option<Completion> {
         self.shared.set_now(now);
         let Proposal { command, waiting, report } = proposal;
@@ -58,17 +59,18 @@ impl Rti {
         Some(Completion { caller, call, answer: answer.map(finish) })
     }
 
-    /// Applies a command that `from`, another node, has proposed and whose turn has come. Whether it was refused is for
-    /// that node to say; here nothing happens then.
+    /// Applies a command at its turn that `from`, another node, has proposed. If it fails, only
+    /// that node reports it; nothing happens here.
     ///
     /// # Errors
-    /// The octets are no command; nothing has happened, here and at every other node that reads this version.
+    /// The octets are not a command. Nothing has happened, neither here nor at any other node that
+    /// reads this version.
     pub fn commit_remote(&mut self, now: Moment, from: NodeKey, command: &[u8]) -> Result<(), WireError> {
         self.commit_command(now, from, Command::from_bytes(command)?);
         Ok(())
     }
 
-    /// As [`commit_remote`](Self::commit_remote), of a command that was read already.
+    /// Like [`commit_remote`](Self::commit_remote), for a decoded command.
     pub fn commit_command(&mut self, now: Moment, from: NodeKey, command: Command) {
         self.shared.set_now(now);
         match self.control.apply_from(from, command) {
@@ -79,12 +81,13 @@ impl Rti {
         }
     }
 
-    /// Answers every call that waits for the control plane with `RTIinternalError` saying `why`: that there is no
-    /// majority of nodes to decide, or that the session is to end.
+    /// Answers every call that waits for the control plane with `RTIinternalError` and the reason
+    /// `why`, for example that there is no majority of nodes, or that the session is about to end.
     ///
-    /// A command of such a call may be committed later all the same. Then what it did for its caller alone is undone: a
-    /// join is followed by a resignation, a reservation of names by their release. What it did for the federation
-    /// (a federation created or destroyed, a synchronization point) stays.
+    /// A command of such a call may still be committed later. Its effects for the caller alone are
+    /// then undone: a join is followed by a resignation, and a reservation of names by their
+    /// release. Its effects for the federation (a federation created or destroyed, a
+    /// synchronization point) stay.
     pub fn fail_waiting(&mut self, now: Moment, why: &str) -> Vec<Completion> {
         self.shared.set_now(now);
         let failed = |(caller, call)| {
@@ -96,8 +99,9 @@ impl Rti {
         waiting.into_iter().map(failed).collect()
     }
 
-    /// This node is part of the network and has a number. Done by itself when the node with the key of
-    /// [`Config::key`](crate::Config::key) is added; before, no federate of this node is joined.
+    /// Sets the number of this node in the network. This happens automatically when the node with
+    /// the key of [`Config::key`](crate::Config::key) is added. Before that no federate of this
+    /// node is joined.
     pub fn set_node(&mut self, node: NodeId) {
         self.config.node = node;
         for x in self.executions.values_mut() {
@@ -122,7 +126,7 @@ impl Rti {
             }
             self.take_event(event, turn, &mut outcome);
         }
-        // Those of a node that was removed have begun.
+        // The losses of a node that was removed have begun.
         for execution in losses {
             let names = self.control.execution(execution).map(|federation| &federation.names);
             if let Some(x) = self.executions.get_mut(&execution) {
@@ -214,7 +218,7 @@ impl Rti {
         }
     }
 
-    /// A federation execution exists.
+    /// Creates the machines of a new federation execution.
     fn create(&mut self, id: ExecutionId) {
         let Some(federation) = self.control.execution(id) else { return };
         let mut x = Execution::new(federation, self.config.node);
@@ -229,7 +233,7 @@ impl Rti {
         self.shared.proposals.push_back(Proposal::new(command));
     }
 
-    /// Gives a caller the report that it asked for.
+    /// Delivers a report to the caller that requested it.
     pub(super) fn report(&mut self, caller: CallerId, report: Report) {
         if let Some(known) = self.callers.get(&caller) {
             let mut effects = crate::effect::Effects::default();
@@ -238,8 +242,9 @@ impl Rti {
         }
     }
 
-    /// The caller that waits for a join is the federate now. A federate of this node that nobody waits for is
-    /// resigned: its session ended while the join was on its way, or its call was answered with an exception.
+    /// Makes the caller that waits for a join the federate. If no call waits for it, a federate of
+    /// this node is resigned: its session ended during the join, or its call was answered with an
+    /// exception.
     pub(super) fn welcome(
         &mut self,
         execution: ExecutionId,
@@ -264,8 +269,9 @@ impl Rti {
         Some(JoinResult { federate_handle: Some(federate), logical_time_implementation_name })
     }
 
-    /// A federate of this node has resigned: whatever waits for it is dropped, and it may join again. One that was
-    /// resigned because the others took this node for dead is disconnected.
+    /// Handles the resignation of a federate of this node: drops its waiting callbacks and lets it
+    /// join again. If it was resigned because the others declared this node dead, it is
+    /// disconnected.
     fn farewell(&mut self, execution: ExecutionId, federate: FederateHandle, lost: bool) {
         let Some(x) = self.executions.get_mut(&execution) else { return };
         let Some(caller_id) = x.objects.federates.get(&federate).map(|federate| federate.caller) else {
@@ -294,7 +300,8 @@ impl Rti {
         }
     }
 
-    /// A caller whose federate cannot go on, and why: end its session with Connection Lost (4.4).
+    /// A caller whose federate cannot continue, and the reason: end its session with Connection
+    /// Lost (4.4).
     pub fn poll_lost(&mut self) -> Option<(CallerId, String)> {
         self.shared.delivery.poll_lost()
     }

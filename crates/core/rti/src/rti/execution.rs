@@ -1,4 +1,4 @@
-//! One federation execution on one node: its machines, and how their effects are applied.
+//! One federation execution on one node: its machines, and the application of their effects.
 
 use super::Shared;
 use crate::control::{Command, ExecutionId, Federation, NodeId, PublishedClass};
@@ -15,7 +15,7 @@ use router::WireError;
 pub(crate) struct Execution {
     pub(crate) objects: Objects,
     pub(crate) replication: Replication,
-    /// Memory of the objects, as it is part of the sum of all executions.
+    /// Memory of the objects, as counted in the sum of all executions.
     counted_bytes: usize,
 }
 
@@ -33,7 +33,7 @@ impl Execution {
         self.objects.id
     }
 
-    /// Lets the replication act.
+    /// Runs a method of the replication.
     pub(super) fn replicate<T>(
         &mut self,
         shared: &mut Shared,
@@ -43,7 +43,7 @@ impl Execution {
         act(&mut self.replication, &mut Context { now: *now, peers, timers, objects: &self.objects })
     }
 
-    /// Lets the objects act, and applies what follows.
+    /// Runs a method of the objects, and applies its effects.
     pub(super) fn act<T>(
         &mut self,
         shared: &mut Shared,
@@ -56,22 +56,23 @@ impl Execution {
         result
     }
 
-    /// Applies all effects, and takes all events of the replication, until nothing is left to be done. An event that makes no
-    /// sense is logged and skipped.
+    /// Applies all effects, and handles all events of the replication, until nothing is left to do.
+    /// An invalid event is logged and skipped.
     pub(super) fn settle(&mut self, shared: &mut Shared) {
         if let Err(error) = self.try_settle(shared) {
             tracing::warn!(%error, "an event of another node makes no sense");
         }
     }
 
-    /// As [`settle`](Self::settle).
+    /// Like [`settle`](Self::settle).
     ///
     /// # Errors
-    /// Of the first event that makes no sense; the others were taken.
+    /// That of the first invalid event. The others were applied.
     pub(super) fn try_settle(&mut self, shared: &mut Shared) -> Result<(), WireError> {
         let mut result = Ok(());
         loop {
-            // All events of a packet first: what follows from them is then applied in one go, in the same order.
+            // All events of a packet are handled first. Their effects are then applied together, in
+            // the same order.
             while let Some(event) = self.replication.poll_event() {
                 result = result.and(self.take_event(shared, event));
             }
@@ -108,8 +109,8 @@ impl Execution {
                 let command = Command::Publishes { execution, node, what: class, on };
                 shared.proposals.push_back(Proposal::new(command));
             }
-            // Reviewed when the call is over: its declarations go to the nodes that are followed already, and a node that is
-            // followed from then on learns all declarations.
+            // Reviewed at the end of the call. Its declarations go to the nodes that are already
+            // followed, and a node that is followed from then on receives all declarations.
             Change::Cover { class } => shared.covers.push_back((self.id(), class)),
             Change::Declare(declaration) => {
                 self.replicate(shared, |r, context| r.declare(context, declaration));
@@ -151,7 +152,7 @@ impl Execution {
         Ok(())
     }
 
-    /// From now on this federation execution is one of many nodes.
+    /// Begins replication of this federation execution among many nodes.
     pub(super) fn start_replication(&mut self, shared: &mut Shared, federation: &Federation) {
         if self.objects.replicated {
             return;
@@ -161,10 +162,10 @@ impl Execution {
         self.replication.forget_beginnings();
     }
 
-    /// Takes a message of another node.
+    /// Handles a message of another node.
     ///
     /// # Errors
-    /// It is not what a node sends, or does not fit what is here.
+    /// It is malformed, or does not fit the state here.
     pub(super) fn handle_message(
         &mut self,
         shared: &mut Shared,
@@ -183,7 +184,8 @@ impl Execution {
         handled.and(self.try_settle(shared))
     }
 
-    /// The beginning and the end of following a stream change what is known of the federates of that node, too.
+    /// Handles a message about a stream. The beginning and the end of following also change the
+    /// known federates of that node.
     fn handle_stream_message(
         &mut self,
         shared: &mut Shared,
@@ -209,8 +211,8 @@ impl Execution {
         Ok(())
     }
 
-    /// A node is gone for good, its federates have resigned: what had its home there moves to `new_home`,
-    /// in slices.
+    /// Handles that a node is gone for good and its federates have resigned. Instances at home
+    /// there move to `new_home`, in slices.
     pub(super) fn remove_peer(
         &mut self,
         shared: &mut Shared,
@@ -229,7 +231,7 @@ impl Execution {
         self.settle(shared);
     }
 
-    /// The federation execution is at its end.
+    /// Ends the machines with their federation execution.
     pub(super) fn end(self, shared: &mut Shared) {
         let Self { objects, replication, counted_bytes } = self;
         shared.object_bytes -= counted_bytes;

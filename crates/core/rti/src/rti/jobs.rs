@@ -1,4 +1,4 @@
-//! Calls whose FOM modules are read elsewhere, and models that the log needs.
+//! Jobs: FOM modules of calls that are read off the kernel's thread, and models that the log needs.
 
 use super::{Completion, Rti};
 use crate::control::Command;
@@ -10,16 +10,16 @@ use hla::RtiError;
 use hla::fom::{Fdd, Limits};
 use std::collections::VecDeque;
 
-/// Work on FOM modules that waits, and the job that is under way. There is one at a time, so that memory is bounded
-/// and no text is read twice.
+/// Pending work on FOM modules, and the job under way. Only one job runs at a time, so that memory
+/// is bounded and no text is read twice.
 #[derive(Default)]
 pub(super) struct Jobs {
     last: u64,
-    /// Calls in the order in which they came; at most one of each caller.
+    /// Calls in the order of arrival, at most one of each caller.
     calls: VecDeque<ModuleCall>,
     /// Octets of the modules of these calls.
     bytes: usize,
-    /// The models that the log waits for. They go first: everybody here waits for them.
+    /// The models that the log waits for. They go first, because everybody here waits for the log.
     log: Option<(Limits, Vec<Build>)>,
     running: Option<Running>,
 }
@@ -31,20 +31,20 @@ struct Running {
 }
 
 enum Work {
-    /// The call, whose modules the job has, and the model that they are for.
+    /// A call whose modules the job has, and the model to which they belong.
     Call(Box<ModuleCall>, Option<Option<Fdd>>),
     Log,
     Discard,
 }
 
 impl Jobs {
-    /// A call waits for its turn.
+    /// Adds a call at the end of the queue.
     pub(super) fn push(&mut self, call: ModuleCall) {
         self.bytes += call.bytes();
         self.calls.push_back(call);
     }
 
-    /// A call whose turn has come already waits for another job.
+    /// Puts a call back at the front: its turn had come, and it needs another job.
     fn push_front(&mut self, call: ModuleCall) {
         self.bytes += call.bytes();
         self.calls.push_front(call);
@@ -56,7 +56,7 @@ impl Jobs {
         Some(call)
     }
 
-    /// A caller is gone, or its call was answered.
+    /// Drops the call of a caller that is gone or whose call was answered.
     pub(super) fn forget(&mut self, caller: CallerId) {
         self.calls.retain(|call| call.waiting.caller != caller);
         self.bytes = self.calls.iter().map(ModuleCall::bytes).sum();
@@ -69,10 +69,10 @@ impl Jobs {
 }
 
 impl Rti {
-    /// Has the modules of a call read.
+    /// Queues a call whose modules must be read.
     ///
     /// # Errors
-    /// Too much waits to be read.
+    /// Too many calls or octets wait to be read.
     pub(super) fn enqueue(&mut self, call: ModuleCall) -> Result<(), RtiError> {
         let (waiting, most) = (self.jobs.calls.len(), self.config.fom_waiting_calls_max);
         if waiting >= most {
@@ -88,8 +88,8 @@ impl Rti {
         Ok(())
     }
 
-    /// Work that takes too long to be done while others wait: [run](Job::run) it on any thread, and hand its outcome to
-    /// [`Rti::finish_job`]. There is one at a time.
+    /// A job: work too long to do while others wait. [Run](Job::run) it on any thread, and pass its
+    /// outcome to [`Rti::finish_job`]. Only one exists at a time.
     pub fn poll_job(&mut self) -> Option<Job> {
         if self.jobs.running.is_some() {
             return None;
@@ -114,11 +114,12 @@ impl Rti {
         Some(Job { id, limits, read: self.control.read_modules().clone(), task })
     }
 
-    /// Goes on with what waited for a job: a call leads to a proposal, or to its exception. Nothing happens for a
-    /// caller that is gone, nor for a job that another RTI handed out.
+    /// Continues the work that waited for a job: a call leads to a proposal or to its exception.
+    /// Nothing happens for a caller that is gone, nor for a job of another RTI.
     ///
     /// # Panics
-    /// The job [panicked](JobDone::panicked), and the log needs what came of it: this node cannot be what the others are.
+    /// The job [panicked](JobDone::panicked), and the log needs its result: this node cannot reach
+    /// the common state of the network.
     pub fn finish_job(&mut self, now: Moment, done: JobDone) -> Option<Completion> {
         self.shared.set_now(now);
         let Running { work, .. } = self.jobs.running.take_if(|running| running.id == done.id)?;
@@ -164,7 +165,7 @@ impl Rti {
             Err(error) => return self.answer(&call, error),
         };
         if !is_same_base(base, call.purpose.base(&self.control).as_ref()) {
-            // Others were faster. The modules are known now, and its turn has come.
+            // Others were faster. The modules are known now, and the call's turn has come.
             call.mim = opened.mim.map(SentModule::Text);
             call.modules = opened.modules.into_iter().map(SentModule::Text).collect();
             self.jobs.push_front(call);
@@ -200,8 +201,8 @@ impl Rti {
         Some(Completion { caller: call.waiting.caller, call: call.waiting.call, answer: Err(error) })
     }
 
-    /// Whether `command`, whose turn has come, can be applied now. Else a job makes what it needs first: neither it nor
-    /// what comes after it may be committed before it is ready.
+    /// Whether `command` can be applied now, at its turn. If not, a job first builds the model it
+    /// needs; until then neither the command nor any later one may be committed.
     pub fn is_ready(&mut self, command: &Command) -> bool {
         if self.jobs.is_preparing() {
             return false;
@@ -211,22 +212,23 @@ impl Rti {
         false
     }
 
-    /// As [`is_ready`](Self::is_ready), of a snapshot that is to be restored.
+    /// Like [`is_ready`](Self::is_ready), for a snapshot that is to be restored.
     pub fn is_ready_to_restore(&mut self, snapshot: &[u8]) -> bool {
         if self.jobs.is_preparing() {
             return false;
         }
-        // If the snapshot is damaged, `restore` says so.
+        // If the snapshot is damaged, `restore` reports it.
         self.jobs.log = self.control.models_of(snapshot).unwrap_or_default();
         self.jobs.log.is_none()
     }
 
-    /// How many FOM modules this RTI has read, each of them once unless it was long ago.
+    /// The number of FOM modules that this RTI has read. A module is read again only if the cache
+    /// has dropped it.
     pub fn modules_read(&self) -> u64 {
         self.control.read_modules().count()
     }
 
-    /// Takes over the FOM modules that the RTI of this node's last start has read.
+    /// Takes over the FOM modules read by the RTI of this node's previous incarnation.
     pub fn take_read_modules(&mut self, last: &mut Self) {
         self.control.take_read(&mut last.control);
     }

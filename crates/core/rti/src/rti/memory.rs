@@ -1,11 +1,11 @@
-//! The memory that the services take, and what they may take.
+//! The memory of the services, and its bounds.
 
 use super::Rti;
 use crate::limits::Growth;
 use crate::proposal::CallerId;
 use base::MemoryUse;
 
-/// What may be kept for good, in bytes; calls that need more are refused.
+/// Bounds on permanently kept memory, in bytes. Calls that need more are refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MemoryBounds {
     /// Object models of federation executions.
@@ -15,26 +15,26 @@ pub struct MemoryBounds {
 }
 
 impl Default for MemoryBounds {
-    /// No bounds.
+    /// Unlimited.
     fn default() -> Self {
         Self { models: usize::MAX, federations: usize::MAX }
     }
 }
 
-/// What the services take, in bytes, about.
+/// Estimates of the services' memory, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MemorySums {
-    /// Callbacks that wait for federates. One that waits for several counts for each.
+    /// Callbacks that wait for federates. A callback that waits for several counts for each.
     pub queues: usize,
-    /// Object models of federation executions. A module that several of them have counts for each.
+    /// Object models of federation executions. A module that several of them share counts for each.
     pub models: usize,
     /// Object instances, names, synchronization points, declarations and members.
     pub federations: usize,
-    /// Messages that are kept so that other nodes can ask for them again.
+    /// Messages that are kept for repairs of other nodes.
     pub repairs: usize,
 }
 
-/// Bounds, and how often they refused a call.
+/// The bounds, and the number of calls refused because of them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Memory {
     pub(super) bounds: MemoryBounds,
@@ -43,7 +43,7 @@ pub(super) struct Memory {
 }
 
 impl Rti {
-    /// What the services take. Cost: none.
+    /// The memory of the services. Cost: O(1).
     pub fn memory(&self) -> MemorySums {
         MemorySums {
             queues: self.shared.delivery.queued_bytes(),
@@ -53,42 +53,42 @@ impl Rti {
         }
     }
 
-    /// Sets what may be kept for good. What is there already stays.
+    /// Sets the bounds. Memory already in use stays in use.
     pub fn set_memory_bounds(&mut self, bounds: MemoryBounds) {
         self.memory.bounds = bounds;
     }
 
-    /// Calls refused because there was no memory for an object model, and for what belongs to a
-    /// federation execution.
+    /// Numbers of calls refused because memory was short: for an object model, and for the contents
+    /// of a federation execution.
     pub fn refused_for_memory(&self) -> (u64, u64) {
         (self.memory.refused_models, self.memory.refused_federations)
     }
 
-    /// Callbacks that wait for a caller, in bytes.
+    /// Bytes of callbacks that wait for a caller.
     pub fn queued_bytes(&self, caller: CallerId) -> usize {
         self.callers.get(&caller).map_or(0, |caller| self.shared.delivery.queued(caller.client).1)
     }
 
-    /// Drops the best-effort callbacks that wait for a caller; says how many.
+    /// Drops the best-effort callbacks that wait for a caller. Returns how many were dropped.
     pub fn drop_best_effort(&mut self, caller: CallerId) -> u64 {
         let client = self.callers.get(&caller).map(|caller| caller.client);
         client.map_or(0, |client| self.shared.delivery.drop_best_effort(client))
     }
 
-    /// Forgets the oldest messages kept for repairs until they take at most `bytes`. A node that
-    /// asks for them later gets the state instead.
+    /// Drops the oldest messages kept for repairs until they take at most `bytes`. A node that
+    /// requests them later gets the state instead.
     pub fn trim_repairs(&mut self, bytes: usize) -> u64 {
         self.shared.peers.trim_history(bytes)
     }
 }
 
 impl Memory {
-    /// Room for object models, of which `used` bytes are there.
+    /// Room for object models, of which `used` bytes exist.
     pub(super) fn models(&mut self, used: usize) -> Growth<'_> {
         self.both(used, 0).0
     }
 
-    /// Room for what belongs to federation executions, of which `used` bytes are there.
+    /// Room for the contents of federation executions, of which `used` bytes exist.
     pub(super) fn federations(&mut self, used: usize) -> Growth<'_> {
         self.both(0, used).1
     }

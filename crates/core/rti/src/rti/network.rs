@@ -1,9 +1,9 @@
 //! The interface of a node's driver to an RTI that is one node of many.
 //!
-//! Contract, beside that of [`Rti`]: after every `&mut` call drain [`Rti::poll_outgoing`]; call [`Rti::handle_timeout`] when
-//! [`Rti::poll_timeout`] has come. Packets that the router delivers to the client that stands for this RTI go to
-//! [`Rti::handle_packet`], what it says is wanted of that client to [`Rti::handle_wanted`], and unicasts of other nodes to
-//! [`Rti::handle_unicast`].
+//! Contract, in addition to that of [`Rti`]: after every `&mut` call drain [`Rti::poll_outgoing`].
+//! Call [`Rti::handle_timeout`] at [`Rti::poll_timeout`]. Pass packets that the router delivers to
+//! the client of this RTI to [`Rti::handle_packet`], changes of the interest in that client's
+//! topics to [`Rti::handle_wanted`], and unicasts of other nodes to [`Rti::handle_unicast`].
 
 use super::Rti;
 use super::execution::Execution;
@@ -18,7 +18,8 @@ use bytes::Bytes;
 use router::WireError;
 
 impl Rti {
-    /// Whether this RTI is one node of many. Off (the default), nothing of it costs anything. Once on it stays on.
+    /// Makes this RTI one node of many. Off (the default), this costs nothing. It cannot be
+    /// switched off again.
     pub fn set_networked(&mut self, now: Moment, on: bool) {
         self.shared.set_now(now);
         if !on || std::mem::replace(&mut self.shared.peers.active, true) {
@@ -32,28 +33,30 @@ impl Rti {
         self.settle_network();
     }
 
-    /// Whether [`poll_outgoing`](Self::poll_outgoing) or [`poll_proposal`](Self::poll_proposal) may have something.
+    /// Whether [`poll_outgoing`](Self::poll_outgoing) or [`poll_proposal`](Self::poll_proposal) may
+    /// return something.
     pub fn has_outgoing(&self) -> bool {
         !self.shared.proposals.is_empty() || self.shared.peers.has_outgoing()
     }
 
-    /// What is to go to the network next.
+    /// The next request to the network.
     pub fn poll_outgoing(&mut self) -> Option<Outgoing> {
         self.shared.peers.end_batch();
         self.poll_finished()
     }
 
-    /// As [`poll_outgoing`](Self::poll_outgoing), but for messages that could leave together with the next ones. These
-    /// go before anything else, and must not wait: poll them once no more calls are at hand, or another federate's.
+    /// Like [`poll_outgoing`](Self::poll_outgoing), but leaves messages that could be batched with
+    /// the next ones. Those must leave before any other output. Poll for them with `poll_outgoing`
+    /// once no more calls are at hand, or when another federate's call is next.
     pub fn poll_finished(&mut self) -> Option<Outgoing> {
         let Shared { now, peers, timers, .. } = &mut self.shared;
         peers.poll_outgoing(*now, timers)
     }
 
-    /// A packet came for this RTI.
+    /// Handles a packet for this RTI.
     ///
     /// # Errors
-    /// It is not what a node sends; nothing else is affected.
+    /// The packet is malformed. Nothing else is affected.
     pub fn handle_packet(&mut self, now: Moment, packet: Packet) -> Result<(), WireError> {
         self.shared.set_now(now);
         let Some(x) = self.executions.get_mut(&packet.execution()) else { return Ok(()) };
@@ -63,10 +66,10 @@ impl Rti {
         handled.and(applied)
     }
 
-    /// A unicast of another node came.
+    /// Handles a unicast of another node.
     ///
     /// # Errors
-    /// It is not what a node sends; nothing else is affected.
+    /// The unicast is malformed. Nothing else is affected.
     pub fn handle_unicast(&mut self, now: Moment, from: NodeId, body: Bytes) -> Result<(), WireError> {
         self.shared.set_now(now);
         if !self.shared.peers.active {
@@ -78,8 +81,8 @@ impl Rti {
         handled.into_iter().fold(received, Result::and)
     }
 
-    /// Somebody elsewhere wants (`any`), or nobody wants any longer, what this node may publish about a topic: what
-    /// nobody wants is not sent.
+    /// Notes that other nodes want (`any`), or no longer want, messages of this node about a topic.
+    /// Unwanted messages are not sent.
     pub fn handle_wanted(&mut self, now: Moment, topic: NetTopic, any: bool) {
         self.shared.set_now(now);
         if !self.shared.peers.active {
@@ -94,7 +97,7 @@ impl Rti {
         }
     }
 
-    /// The network has changed its shape: what may have been lost on the way is looked for.
+    /// Looks for losses after the network has changed its shape.
     pub fn handle_network_changed(&mut self, now: Moment) {
         self.shared.set_now(now);
         self.shared.peers.retry_now(now);
@@ -103,12 +106,12 @@ impl Rti {
         }
     }
 
-    /// When [`Rti::handle_timeout`] is to be called next.
+    /// When to call [`Rti::handle_timeout`] next.
     pub fn poll_timeout(&self) -> Option<Moment> {
         if self.has_work() { Some(self.shared.now) } else { self.shared.timers.next() }
     }
 
-    /// Time has come to do something. Called too early it does nothing.
+    /// Does all work that is due. A call that comes too early does nothing.
     pub fn handle_timeout(&mut self, now: Moment) {
         self.shared.set_now(now);
         while let Some(timer) = self.shared.timers.pop_due(now) {
@@ -144,18 +147,19 @@ impl Rti {
         }
     }
 
-    /// What this node counts about other nodes' objects.
+    /// The counters of the object plane over many nodes.
     pub fn network_counters(&self) -> NetworkCounters {
         self.shared.peers.counters
     }
 
-    /// Bytes kept for other nodes: messages of streams, and peer messages that are not acknowledged.
+    /// Bytes kept for other nodes: messages of streams, and unacknowledged peer messages.
     pub fn network_memory(&self) -> usize {
         self.shared.peers.memory()
     }
 
-    /// How far this node has delivered each stream that it follows in a federation execution: class, node, number of the
-    /// last message (0 while it is not known where the stream starts).
+    /// The position up to which this node has delivered each stream that it follows in a federation
+    /// execution: class, node, number of the last message (0 while the start of the stream is not
+    /// known).
     pub fn positions(&self, execution: ExecutionId) -> Vec<(PublishedClass, NodeId, u64)> {
         let positions = self.executions.get(&execution).into_iter().flat_map(|x| x.replication.positions());
         positions.map(|position| (position.class, position.node, position.number)).collect()
@@ -167,7 +171,7 @@ impl Rti {
         }
     }
 
-    /// Handles the messages of a node in one lane, as far as the control plane here has come.
+    /// Handles the messages of a node in one lane, as far as the control plane here allows.
     fn handle_messages(&mut self, from: NodeId, lane: Lane) -> Result<(), WireError> {
         let mut result = Ok(());
         while let Some(body) = self.shared.peers.peek(from, lane) {
@@ -181,7 +185,7 @@ impl Rti {
             };
             let ready = match self.executions.get(&execution) {
                 Some(x) => x.replication.is_ready(watermark),
-                // Known to be over, or not known yet.
+                // A greater id belongs to an execution that is not known yet; others have ended.
                 None => execution <= self.control.last_execution(),
             };
             if !ready {
@@ -199,8 +203,8 @@ impl Rti {
         result
     }
 
-    /// Does what follows from a call for the other nodes: follows what federates here subscribe now, and takes what
-    /// waited.
+    /// Handles the consequences of a call for other nodes: follows the classes that federates here
+    /// subscribe now, and handles messages that waited.
     pub(super) fn settle_network(&mut self) {
         if !self.shared.peers.active {
             self.shared.covers.clear();
@@ -232,7 +236,7 @@ impl Rti {
         }
     }
 
-    /// A node is gone for good.
+    /// Removes a node that is gone for good.
     pub(super) fn remove_node(&mut self, node: NodeId) {
         let Shared { peers, timers, .. } = &mut self.shared;
         peers.forget_node(timers, node);

@@ -1,4 +1,4 @@
-//! A node that was behind takes the state of the others.
+//! Restoring: a node that lags behind takes over the state of the others.
 
 use super::commit::Turn;
 use super::{Completion, Rti};
@@ -11,22 +11,23 @@ use hla::handle::FederateHandle;
 use std::collections::BTreeSet;
 
 impl Rti {
-    /// The control plane of this node as octets, for nodes that are behind; the same at all nodes that have applied
-    /// the same commands.
+    /// The encoded control plane of this node, for nodes that lag behind. It is the same at all
+    /// nodes that have applied the same commands.
     pub fn snapshot(&self) -> Bytes {
         self.control.snapshot()
     }
 
-    /// Replaces the control plane by that of a snapshot: at the start of a node that joins a network, or of a node that
-    /// was cut off for so long that the commands it missed are to be had no more.
+    /// Replaces the control plane by that of a snapshot: for a new node that joins a network, or
+    /// for a node that was cut off for so long that the commands it missed are no longer available.
     ///
-    /// What changed follows as from commands: executions begin and end, federates of other nodes come and go, federates
-    /// of this node are told of the synchronization points that they missed. Should the outcome of one be lost, its
-    /// members here are disconnected ([`Rti::poll_lost`]). Give those proposals of this node which the snapshot covers
-    /// to [`Rti::settle`] afterwards; the others still have their turn.
+    /// The changes have the same consequences as commands: executions begin and end, federates of
+    /// other nodes come and go, and federates of this node are told of the synchronization points
+    /// that they missed. If the outcome of one is lost, its members here are disconnected
+    /// ([`Rti::poll_lost`]). Afterwards pass the proposals of this node that the snapshot covers to
+    /// [`Rti::settle`]; the others are still to be committed.
     ///
     /// # Errors
-    /// [`WireError`]; nothing has changed then.
+    /// [`WireError`]; then nothing has changed.
     pub fn restore(&mut self, now: Moment, snapshot: &[u8]) -> Result<(), WireError> {
         self.shared.set_now(now);
         let newer = ControlPlane::restore(snapshot, &self.control)?;
@@ -42,8 +43,9 @@ impl Rti {
         Ok(())
     }
 
-    /// Ends a proposal of this node whose turn was before the snapshot restored last: its call is answered as far as
-    /// the state shows the outcome, else with `RTIinternalError`. What it did for its caller alone is undone.
+    /// Ends a proposal of this node that the last restored snapshot covers. Its call is answered if
+    /// the state shows the outcome, and otherwise with `RTIinternalError`. Its effects for the
+    /// caller alone are undone.
     pub fn settle(&mut self, now: Moment, proposal: Proposal) -> Option<Completion> {
         self.shared.set_now(now);
         let Proposal { command, waiting, report } = proposal;
@@ -64,7 +66,8 @@ impl Rti {
         Some(Completion { caller, call, answer })
     }
 
-    /// Whether the state is what it is after the command, so that its caller may be told that it succeeded.
+    /// Whether the state shows the effect of the command, so that its caller may be told that it
+    /// succeeded.
     fn has_visible_effect(&self, command: &Command) -> bool {
         let member = |execution: ExecutionId, federate: FederateHandle| {
             self.control.execution(execution).and_then(|federation| federation.member(federate))
@@ -84,7 +87,8 @@ impl Rti {
         }
     }
 
-    /// Names that federates here have got meanwhile: their calls end with an exception, so that they do not know.
+    /// Releases names that federates here were granted in the meantime. Their calls end with an
+    /// exception, so they do not know of the grant.
     fn release_missed_names(&mut self, older: &ControlPlane) {
         let mut missed = Vec::new();
         for (&execution, x) in &self.executions {

@@ -12,7 +12,8 @@ use base::{Deadlines, Moment};
 use hla::RtiError;
 use std::collections::{BTreeSet, VecDeque};
 
-/// The state that all federation executions of a node share: the ways to federates, to other nodes and to the control plane.
+/// The state that all federation executions of a node share: the connections to federates, to other
+/// nodes and to the control plane.
 pub(crate) struct Shared {
     pub(super) now: Moment,
     pub(super) delivery: Delivery,
@@ -21,19 +22,20 @@ pub(crate) struct Shared {
     pub(super) proposals: VecDeque<Proposal>,
     /// Calls that are refused after they have waited.
     pub(super) refusals: VecDeque<(Waiting, RtiError)>,
-    /// Memory that the objects of all executions take.
+    /// Memory of the objects of all executions, in bytes.
     pub(super) object_bytes: usize,
     /// Effects that are not applied yet.
     pub(super) effects: Effects,
-    /// Classes that federates here have begun, or ceased, to be interested in.
+    /// Classes in which federates here have gained or lost interest.
     pub(super) covers: VecDeque<(ExecutionId, PublishedClass)>,
-    /// Executions whose federates know fewer instances than before.
+    /// Executions whose federates have ceased to know instances.
     pub(super) reviews: BTreeSet<ExecutionId>,
-    /// Executions with work that is done in slices.
+    /// Executions with work in slices.
     pub(super) working: BTreeSet<ExecutionId>,
-    /// Instances of federation executions that are over; freeing a million takes a third of a second.
+    /// Instances of executions that have ended. Freeing a million of them takes a third of a
+    /// second.
     pub(super) discarded: VecDeque<Instances>,
-    /// The one that had the last turn.
+    /// The execution whose work was done last.
     pub(super) last_worked: ExecutionId,
 }
 
@@ -57,13 +59,13 @@ impl Shared {
         }
     }
 
-    /// Every entry to the RTI begins with it.
+    /// Sets the present. Every entry point of the RTI begins with it.
     pub(super) fn set_now(&mut self, now: Moment) {
         self.now = now;
         self.effects.now = now;
     }
 
-    /// Applies an effect; gives back the change that only a federation execution can replicate.
+    /// Applies an effect. Returns a change that only a federation execution can replicate.
     pub(super) fn apply(&mut self, effect: Effect) -> Option<Change> {
         match effect {
             Effect::Deliver { to, arrival } => self.delivery.deliver(self.now, to, arrival),
@@ -79,7 +81,8 @@ impl Shared {
         None
     }
 
-    /// Applies the effects of a call of a federate that is not joined, which concern no federation execution.
+    /// Applies the effects of a call of a federate that is not joined. They concern no federation
+    /// execution.
     pub(super) fn apply_all(&mut self, mut effects: Effects) {
         for effect in effects.take() {
             let change = self.apply(effect);

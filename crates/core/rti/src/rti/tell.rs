@@ -1,4 +1,4 @@
-//! What federates are told of changes of the control plane.
+//! Callbacks that tell federates about changes of the control plane.
 
 use super::Rti;
 use crate::control::{ExecutionId, SyncRefusal, Synchronized};
@@ -7,7 +7,7 @@ use hla::handle::FederateHandle;
 use std::collections::BTreeSet;
 
 impl Rti {
-    /// Outcome of the registration of a synchronization point, for the registrant (4.15).
+    /// Reports the outcome of the registration of a synchronization point to the registrant (4.15).
     pub(super) fn tell_registration(
         &mut self,
         execution: ExecutionId,
@@ -18,7 +18,7 @@ impl Rti {
         self.tell(execution, federate, sync_registration(label, refusal));
     }
 
-    /// A synchronization point is announced (4.16).
+    /// Announces a synchronization point (4.16).
     pub(super) fn tell_announced(
         &mut self,
         execution: ExecutionId,
@@ -35,7 +35,7 @@ impl Rti {
         }
     }
 
-    /// A federation is synchronized (4.18).
+    /// Reports that a federation is synchronized (4.18).
     pub(super) fn tell_synchronized(&mut self, execution: ExecutionId, point: Synchronized) {
         let failed = api::FederateHandleSet { federate_handle: point.failed.into_iter().collect() };
         let synchronized = api::FederationSynchronized {
@@ -47,7 +47,7 @@ impl Rti {
         }
     }
 
-    /// Outcome of a name reservation (6.3, 6.6).
+    /// Reports the outcome of a name reservation (6.3, 6.6).
     pub(super) fn tell_reserved(
         &mut self,
         execution: ExecutionId,

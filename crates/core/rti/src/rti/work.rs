@@ -1,8 +1,8 @@
 //! Work in slices, between the events of federates.
 //!
-//! While there is some, [`Rti::poll_timeout`](super::Rti::poll_timeout) is due at once, and each
-//! [`Rti::handle_timeout`](super::Rti::handle_timeout) does one slice of a few milliseconds at most. What has come from
-//! federates in the meantime is served in between.
+//! While there is any, [`Rti::poll_timeout`](super::Rti::poll_timeout) is due at once, and each
+//! [`Rti::handle_timeout`](super::Rti::handle_timeout) does one slice of at most a few
+//! milliseconds. Calls of federates that arrived in the meantime are served in between.
 
 use super::{Completion, Rti};
 use crate::control::ExecutionId;
@@ -10,7 +10,7 @@ use crate::delivery::Delivery;
 use std::ops::Bound;
 
 impl Rti {
-    /// A call that has waited and is refused, other than by the control plane.
+    /// A call that has waited and is now refused for a reason other than the control plane's.
     pub fn poll_completion(&mut self) -> Option<Completion> {
         while let Some((waiting, error)) = self.shared.refusals.pop_front() {
             if self.waiting.get(&waiting.caller) == Some(&waiting.call) {
@@ -25,7 +25,7 @@ impl Rti {
         !self.shared.discarded.is_empty() || self.next_to_work().is_some()
     }
 
-    /// Does one slice, of the federation execution whose turn it is.
+    /// Does one slice of the federation execution whose turn it is.
     pub(super) fn work(&mut self) {
         if let Some(mut instances) = self.shared.discarded.pop_front()
             && !instances.discard_slice()

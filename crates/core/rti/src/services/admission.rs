@@ -1,27 +1,27 @@
-//! Which calls are admitted: what is checked before any service, in the standard's order
-//! (connection, membership, save, restore).
+//! Admission of calls: the checks before any service, in the standard's order (connection,
+//! membership, save, restore).
 
 use crate::caller::Standing;
 use hla::api::{Needs, Service};
 use hla::{Exception, RtiError};
 
-/// The activity of a federation execution, as far as services are refused meanwhile.
+/// The activity of a federation execution, as far as it makes services refuse calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(dead_code, reason = "save and restore (4.19 to 4.35) are not built yet")]
 pub(crate) enum Activity {
-    /// Nothing but what its federates do.
+    /// Neither a save nor a restore is under way.
     Normal,
-    /// A save has been initiated and is not over.
+    /// A save has been initiated and has not ended.
     Save,
-    /// A restore has begun and is not over.
+    /// A restore has begun and has not ended.
     Restore,
 }
 
-/// Checks whether a caller of this standing may call `service`, while its federation execution does
-/// `activity`.
+/// Checks whether a caller of this standing may call `service` during `activity` of its federation
+/// execution.
 ///
 /// # Errors
-/// The exception that the call table has for it.
+/// The exception that the call table gives for the case.
 pub(crate) fn admit(service: &Service, standing: Standing, activity: Activity) -> Result<(), RtiError> {
     let refuse = |exception, text| Err(RtiError::new(exception, text));
     match (service.needs, standing) {
@@ -42,7 +42,7 @@ pub(crate) fn admit(service: &Service, standing: Standing, activity: Activity) -
     }
 }
 
-/// The exception of a service that a caller calls only once, if it has got beyond that.
+/// The exception of a service that a caller may call only once, if the caller is already past it.
 fn come_too_far(service: &Service, standing: Standing) -> Option<Exception> {
     let exceptions: &[Exception] = match standing {
         Standing::Open => &[],
@@ -133,7 +133,8 @@ mod tests {
         }
     }
 
-    /// Services of joined federates that neither a save nor a restore stops: look-ups, and leaving.
+    /// Whether the service remains available to joined federates during save and restore: look-ups,
+    /// and leaving.
     fn is_never_stopped(service: &Service) -> bool {
         let lookup = is_any(service.name, &["get", "normalize"])
             && !service.name.ends_with("Switch")

@@ -9,7 +9,7 @@ use hla::api::*;
 use hla::encoding::{NO_CREDENTIALS, PLAIN_TEXT_PASSWORD, decode_plain_text_password};
 use hla::{Exception, RtiError};
 
-/// The setting by which adapters for HLA Evolved say what they are.
+/// The setting by which adapters for HLA Evolved identify themselves.
 const API_VERSION: &str = "API.version";
 
 /// A service of any caller.
@@ -17,13 +17,13 @@ pub(crate) trait ServeSession: Request {
     fn serve(self, session: Session<'_>) -> Served<Self::Output>;
 }
 
-/// A call of any caller, with what serving it needs.
+/// A call of any caller, with the context for serving it.
 pub(crate) struct Session<'a> {
     pub(crate) now: Moment,
     pub(crate) id: CallerId,
     pub(crate) caller: &'a mut Caller,
     pub(crate) delivery: &'a mut Delivery,
-    /// What federates must know to connect, if anything.
+    /// The password that federates need to connect, if any.
     pub(crate) password: Option<&'a str>,
 }
 
@@ -62,8 +62,8 @@ impl ServeSession for DisconnectRequest {
     }
 }
 
-/// No credentials count as `HLAnoCredentials`. With a password set, only `HLAplainTextPassword`
-/// with that password is let in.
+/// Checks the credentials. Missing credentials count as `HLAnoCredentials`. If a password is set,
+/// only `HLAplainTextPassword` with that password is accepted.
 fn check_credentials(credentials: Option<&Credentials>, password: Option<&str>) -> Result<(), RtiError> {
     let invalid = |text: String| Err(RtiError::new(Exception::InvalidCredentials, text));
     let given = match credentials {
@@ -91,12 +91,12 @@ fn check_credentials(credentials: Option<&Credentials>, password: Option<&str>) 
     }
 }
 
-/// Compares without telling by its duration where the first difference is.
+/// Compares in a time that does not reveal where the first difference is.
 fn constant_time_eq(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
 }
 
-/// What of a configuration was used, and whether it names the 2010 edition.
+/// The used part of a configuration, and whether it names the 2010 edition.
 fn apply(configuration: Option<&RtiConfiguration>) -> (ConfigurationResult, bool) {
     let mut result = ConfigurationResult::default();
     let mut evolved = false;

@@ -4,7 +4,7 @@ use super::{Context, Reply, Serve, Served};
 use crate::object::objects::DECLARATION_BYTES;
 use hla::api::*;
 
-/// Memory that a declaration of these attributes takes at most.
+/// The most memory that a declaration of these attributes can take, in bytes.
 fn bytes_of(attributes: Option<&AttributeHandleSet>) -> usize {
     attributes.map_or(0, |set| set.attribute_handle.len() * DECLARATION_BYTES)
 }

@@ -1,5 +1,5 @@
-//! Federation executions: create, destroy, list and join (4.5 to 4.11). These services need a
-//! connection and no membership.
+//! Federation executions: create, destroy, list and join (4.5 to 4.11). These services require a
+//! connection, but no membership.
 
 use super::module_call::{ModuleCall, Purpose};
 use super::{FromOutcome, Reply, Served, propose, waiting};
@@ -18,7 +18,7 @@ pub(crate) trait ServeConnected: Request {
     fn serve(self, reception: Reception<'_>) -> Served<Self::Output>;
 }
 
-/// A call of a connected caller, with what serving it needs.
+/// A call of a connected caller, with the context for serving it.
 pub(crate) struct Reception<'a> {
     pub(crate) control: &'a ControlPlane,
     pub(crate) effects: &'a mut Effects,
@@ -27,21 +27,21 @@ pub(crate) struct Reception<'a> {
     /// Room for federation executions and their members.
     pub(crate) federations: Growth<'a>,
     pub(crate) source: &'a dyn FomSource,
-    /// The call, when the modules that it brings have to be read first.
+    /// Receives the call if its modules must be read first.
     pub(crate) to_read: &'a mut Option<ModuleCall>,
     pub(crate) node: NodeId,
     pub(crate) caller: CallerId,
     pub(crate) call: CallId,
     pub(crate) client: ClientId,
-    /// It has enough callbacks to take.
+    /// Whether the caller's queue of callbacks is congested.
     pub(crate) congested: bool,
-    /// Federation executions, at most.
+    /// Maximum number of federation executions.
     pub(crate) federations_max: usize,
     /// The automatic resign directive of new federation executions whose object models set none.
     pub(crate) directive: ResignAction,
 }
 
-/// Serves all forms of a service in the same way, by what they have in common.
+/// Serves all forms of a service in the same way, through their common part.
 macro_rules! forms {
     ($common:ident -> $output:ty: $serve:ident for $($form:ident)+) => {$(
         impl ServeConnected for $form {
@@ -91,8 +91,8 @@ impl Reception<'_> {
         propose::<R>(self.effects, (self.caller, self.call), command, None)
     }
 
-    /// Alone, this node has the newest state there is; with others, it waits for what was committed
-    /// so far.
+    /// Reports a list. A single node has the newest state. A node of a network waits for everything
+    /// committed so far.
     fn list<R: Request<Output = ()>>(self, report: Report) -> Served<()> {
         if self.congested {
             let text = "a list can only be asked for by a federate that takes its callbacks: over 1 MiB waits for it";
@@ -138,7 +138,7 @@ impl Reception<'_> {
         self.bring::<R>(None, modules, Purpose::Join { federation, name, federate_type })
     }
 
-    /// Proposes what a call with modules asks for: at once, or else when they are read.
+    /// Proposes the command of a call with modules: at once, or after they have been read.
     fn bring<R: Request<Output: FromOutcome>>(
         &mut self,
         mim: Option<SentModule>,
@@ -154,7 +154,8 @@ impl Reception<'_> {
                 let proposal = Proposal { command, waiting: Some(waiting), report: None };
                 self.effects.push(Effect::Propose(Box::new(proposal)));
             }
-            // Its modules may be known, or unpack to more: it is checked again when they are read.
+            // Its modules may be known already, or unpack to more. The check is repeated when they
+            // are read.
             None => {
                 self.models.check(call.growth(0))?;
                 *self.to_read = Some(call);
@@ -164,7 +165,7 @@ impl Reception<'_> {
     }
 }
 
-/// What a list service reports, from the state of the control plane.
+/// The callback with the report of a list service, from the state of the control plane.
 pub(crate) fn report(report: Report, control: &ControlPlane) -> Callback {
     match report {
         Report::Federations => federations(control),

@@ -59,8 +59,8 @@ impl Context<'_> {
         self.propose::<R>(Command::RegisterSync { execution, federate, label, tag, set })
     }
 
-    /// The federates of a set. A federate that has left is for the synchronization point to refuse;
-    /// what was never a federate is no handle at all.
+    /// The federates of a set. A federate that has left passes; the synchronization point refuses
+    /// it. A handle that never belonged to a federate is invalid.
     fn federates(&self, set: Option<&FederateHandleSet>) -> Result<BTreeSet<FederateHandle>, RtiError> {
         let handles = set.map(|set| set.federate_handle.as_slice()).unwrap_or_default();
         match handles.iter().find(|&&handle| !self.federation().was_member(handle)) {
@@ -73,7 +73,7 @@ impl Context<'_> {
     }
 }
 
-/// A resign action from its wire number.
+/// Decodes a resign action from its wire number.
 pub(crate) fn resign_action(number: i32) -> Result<ResignAction, RtiError> {
     ResignAction::try_from(number).map_err(|_| {
         RtiError::new(Exception::InvalidResignAction, format!("{number} is no resign action (0 to 5)"))

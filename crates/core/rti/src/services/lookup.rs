@@ -311,8 +311,8 @@ impl Serve for NormalizeObjectInstanceHandleRequest {
             RtiError::new(Exception::InvalidObjectInstanceHandle, text)
         };
         let object = objects.instances.get(handle).ok_or_else(unknown)?;
-        // The low half counts per node. Of the first million instances of each of 4,096 nodes no
-        // two are alike.
+        // The low half counts per node. No two of the first million instances of each of 4,096
+        // nodes have the same value.
         let node = u32::from(NodeId::of_instance(object.handle).0).wrapping_sub(1) << 20;
         Ok(Reply::Now(object.handle.0 as u32 ^ node))
     }

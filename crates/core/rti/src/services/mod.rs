@@ -1,9 +1,9 @@
-//! From a service call to the machine that serves it, and back to its response.
+//! Dispatch of service calls: from a call to the machine that serves it, and back to its response.
 //!
-//! A service is an implementation of [`Serve`] for its request, in the file of its group. What a
-//! service needs, and when it is refused, is in the call table ([`hla::api::SERVICES`]) and is
-//! checked ([`admission`]) before it is served; then come the checks of handles, and those of
-//! state. A service that fails has had no effect.
+//! A service is an implementation of [`Serve`] for its request, in the file of its group. The call
+//! table ([`hla::api::SERVICES`]) holds the requirements of each service and the exceptions of
+//! calls that do not meet them. They are checked ([`admission`]) before the service is served. The
+//! checks of handles follow, and then those of state. A service that fails has had no effect.
 
 pub(crate) mod admission;
 pub(crate) mod connection;
@@ -29,11 +29,11 @@ use hla::api::call_response::CallResponse as Answer;
 use hla::api::{JoinResult, Request};
 use hla::handle::FederateHandle;
 
-/// How a service call ends for now.
+/// The immediate result of a service call.
 pub(crate) enum Reply<T> {
-    /// With this result.
+    /// The call ends with this result.
     Now(T),
-    /// With the outcome of a proposal to the control plane.
+    /// The call ends with the outcome of a proposal to the control plane.
     Later,
 }
 
@@ -53,23 +53,23 @@ pub(crate) trait Serve: Request {
     fn serve(self, context: Context<'_>) -> Served<Self::Output>;
 }
 
-/// A call of a joined federate, with what serving it needs.
+/// A call of a joined federate, with the context for serving it.
 pub(crate) struct Context<'a> {
     pub(crate) control: &'a ControlPlane,
     pub(crate) objects: &'a mut Objects,
     pub(crate) effects: &'a mut Effects,
-    /// Room for what the call makes this node keep.
+    /// Room for the memory that the call makes this node keep.
     pub(crate) growth: Growth<'a>,
     pub(crate) caller: CallerId,
     pub(crate) call: CallId,
-    /// The federate that calls.
+    /// The calling federate.
     pub(crate) who: FederateHandle,
-    /// It speaks the 2010 edition through an adapter.
+    /// Whether it speaks the 2010 edition through an adapter.
     pub(crate) evolved: bool,
 }
 
 impl Context<'_> {
-    /// The federation execution as the control plane knows it.
+    /// The federation execution as recorded by the control plane.
     pub(crate) fn federation(&self) -> &Federation {
         self.control.execution(self.objects.id).expect("an execution has its federation")
     }
@@ -85,7 +85,7 @@ impl Context<'_> {
     }
 }
 
-/// A result that follows from the outcome of a proposal.
+/// A result that can be made from the outcome of a proposal.
 pub(crate) trait FromOutcome {
     fn from_outcome(outcome: Outcome) -> Self;
 }
@@ -100,8 +100,8 @@ impl FromOutcome for JoinResult {
     }
 }
 
-/// Proposes a command, whose outcome ends a call of the service `R`; `report` is for its caller
-/// then.
+/// Proposes a command whose outcome ends a call of the service `R`. The caller gets `report` at
+/// that time.
 fn propose<R: Request<Output: FromOutcome>>(
     effects: &mut Effects,
     call: (CallerId, CallId),

@@ -1,4 +1,4 @@
-//! Calls that bring FOM modules.
+//! Calls with FOM modules.
 
 use crate::control::{Command, ControlPlane, NodeId, model_bytes_of, octet_bytes};
 use crate::modules::{Build, Opened, SentModule, has_text};
@@ -7,8 +7,8 @@ use hla::RtiError;
 use hla::api::ResignAction;
 use hla::fom::{Budget, Fdd, FomError};
 
-/// Text that is compared with that of the object model where calls are served, in octets: every further federate
-/// brings modules that are there already. It takes some 2 ms.
+/// Octets of text that are compared with the object model's on the kernel's thread, because every
+/// further federate sends modules that the model already has. This many take some 2 ms.
 const COMPARED_AT_ONCE_BYTES: usize = 4 << 20;
 
 /// A call with FOM modules, before they are read.
@@ -20,7 +20,7 @@ pub(crate) struct ModuleCall {
     pub(crate) purpose: Purpose,
 }
 
-/// The purpose of the modules of a call.
+/// The purpose of a call's modules.
 pub(crate) enum Purpose {
     /// Create Federation Execution (4.5).
     Create { federation: String, time: String, directive: ResignAction },
@@ -29,7 +29,8 @@ pub(crate) enum Purpose {
 }
 
 impl Purpose {
-    /// The model that the modules are for: `Some(None)` is a new one. `None`: none is made, for the call will be refused.
+    /// The model to which the modules belong: `Some(None)` is a new one. `None`: no model is
+    /// needed, because the call will be refused.
     pub(crate) fn base(&self, control: &ControlPlane) -> Option<Option<Fdd>> {
         match self {
             Self::Create { federation, time, .. } => control.may_create(federation, time).then_some(None),
@@ -37,7 +38,7 @@ impl Purpose {
         }
     }
 
-    /// The command that the call leads to. Modules that the federation execution has are left out.
+    /// The command of the call. Modules that the federation execution already has are left out.
     pub(crate) fn command(self, control: &ControlPlane, node: NodeId, opened: Opened) -> Command {
         let Opened { mim, modules, new } = opened;
         match self {
@@ -55,13 +56,13 @@ impl Purpose {
 }
 
 impl ModuleCall {
-    /// How many octets it brings, as they were sent.
+    /// Octets of its modules, in the form they were sent.
     pub(crate) fn bytes(&self) -> usize {
         self.modules.iter().chain(&self.mim).map(SentModule::len).sum()
     }
 
-    /// Memory that its object model takes beyond what is there, when the modules that are new have
-    /// so many octets of text.
+    /// Memory that the object model would take in addition, in bytes, if the new modules have so
+    /// many octets of text.
     pub(crate) fn growth(&self, new_octets: usize) -> usize {
         match self.purpose {
             Purpose::Create { .. } => model_bytes_of(new_octets),
@@ -69,10 +70,10 @@ impl ModuleCall {
         }
     }
 
-    /// Its modules, if going on with them takes little time: they are short, known, or not needed.
+    /// Its modules, if processing them takes little time: they are short, known, or not needed.
     ///
     /// # Errors
-    /// There is more than one call may bring.
+    /// The modules exceed the limits of one call.
     pub(crate) fn open_at_once(&self, control: &ControlPlane) -> Result<Option<Opened>, RtiError> {
         let limits = control.limits();
         let mut budget = Budget::new(limits);

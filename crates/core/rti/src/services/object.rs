@@ -9,7 +9,7 @@ use hla::handle::ObjectInstanceHandle;
 use hla::{Exception, RtiError};
 use std::collections::BTreeSet;
 
-/// No message goes in time stamp order yet, so that none can be retracted.
+/// No message is sent in time stamp order yet, so none can be retracted.
 fn no_retraction(_: ()) -> Reply<MessageRetractionReturn> {
     let none = MessageRetractionReturn { retraction_handle_is_valid: false, message_retraction_handle: None };
     Reply::Now(none)

@@ -1,4 +1,4 @@
-//! Ownership management (clause 7): who owns an attribute.
+//! Ownership management (clause 7): queries of ownership.
 
 use super::{Context, Reply, Serve, Served};
 use hla::api::*;

@@ -9,7 +9,7 @@ use hla::api::*;
 use hla::fom::Switches;
 
 impl Context<'_> {
-    /// The switches of the federate that calls.
+    /// The switches of the calling federate.
     fn switches(&mut self) -> &mut FederateSwitches {
         &mut self.objects.federate_mut(self.who).switches
     }
@@ -77,13 +77,14 @@ impl Serve for SetAutomaticResignDirectiveRequest {
         if directive == context.switches().resign_directive {
             return Ok(Reply::Now(()));
         }
-        // The other nodes act by it should this one die: the federate may count on it only once they have it.
+        // Other nodes act by the directive if this node dies. The federate may rely on it only once
+        // they have it.
         let (execution, federate) = (context.objects.id, context.who);
         context.propose::<Self>(Command::SetResignDirective { execution, federate, directive })
     }
 }
 
-/// Reports go through the management object model, which is not built yet: these switches stay off.
+/// Reports use the management object model, which is not built yet. These switches stay off.
 macro_rules! reporting {
     ($($set:ident)+) => {$(
         impl Serve for $set {

@@ -6,8 +6,8 @@ use hla::api::*;
 use hla::{Exception, RtiError};
 
 impl Context<'_> {
-    /// Kept for the time when federates can be time-constrained; to others everything is delivered
-    /// at once (8.14).
+    /// Sets asynchronous delivery. It matters only once federates can be time-constrained; to
+    /// others everything is delivered at once (8.14).
     fn deliver_asynchronously(&mut self, on: bool, already: Exception) -> Served<()> {
         let federate = self.objects.federate_mut(self.who);
         let (client, state) = (federate.client, &mut federate.asynchronous_delivery);
@@ -17,7 +17,7 @@ impl Context<'_> {
         }
         *state = on;
         if on {
-            // Whatever its inbox holds back in receive order is delivered from now on (8.14).
+            // All messages in receive order that its inbox withholds are delivered now (8.14).
             self.effects.push(Effect::HoldReceiveOrder { to: client, on: false });
         }
         Ok(Reply::Now(()))

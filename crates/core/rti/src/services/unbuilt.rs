@@ -1,11 +1,11 @@
 //! Services of the groups that are not built yet. Each answers with an RTIinternalError that names
-//! it.
+//! the service.
 
 use super::{Context, Serve, Served};
 use hla::RtiError;
 use hla::api::*;
 
-/// Refuses these requests, and says what this RTI does not offer yet. A service leaves the list
+/// Refuses these requests with a text that names the missing service. A service leaves the list
 /// when it is built.
 macro_rules! unbuilt {
     ($($what:literal: $($request:ident)+;)+) => {$($(

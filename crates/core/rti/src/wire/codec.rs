@@ -1,4 +1,4 @@
-//! Numbers and octets.
+//! Encoding of numbers and octets.
 
 use crate::control::NodeId;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
@@ -6,12 +6,12 @@ use prost::encoding::decode_varint;
 use router::WireError;
 use smallvec::SmallVec;
 
-/// Writes what [`Reader`] reads.
+/// Writes the values that [`Reader`] reads.
 pub(crate) trait Writer {
     fn octet(&mut self, octet: u8);
     fn slice(&mut self, octets: &[u8]);
 
-    /// Seven bits an octet, the lowest first, as Protocol Buffers has them.
+    /// Writes seven bits per octet, the lowest first, as Protocol Buffers do.
     fn number(&mut self, value: impl Into<u64>) {
         let mut value: u64 = value.into();
         while value >= 0x80 {
@@ -37,7 +37,7 @@ impl Writer for BytesMut {
     }
 }
 
-/// A vector takes single octets at a tenth of the cost of a [`BytesMut`].
+/// Appending a single octet to a vector costs a tenth of appending it to a [`BytesMut`].
 impl Writer for Vec<u8> {
     fn octet(&mut self, octet: u8) {
         self.push(octet);
@@ -61,7 +61,7 @@ where
     }
 }
 
-/// Takes one thing after the other out of a body.
+/// Reads one value after the other from a body.
 #[derive(Debug)]
 pub(crate) struct Reader {
     rest: Bytes,
@@ -116,20 +116,22 @@ impl Reader {
         String::from_utf8(self.octets(what)?.into()).map_err(|_| WireError(format!("{what} is not UTF-8")))
     }
 
-    /// The number of things that follow, each of which takes at least one octet: never more than can be there.
+    /// The number of items that follow. Each takes at least one octet, so a number greater than the
+    /// remaining octets is rejected.
     pub(crate) fn count(&mut self, what: &str) -> Result<usize, WireError> {
         let count = self.u64(what)?;
         usize::try_from(count).ok().filter(|&count| count <= self.rest.len()).ok_or_else(|| short(what))
     }
 
-    /// Things that follow their number, each read by `read`.
+    /// Items preceded by their number, each read by `read`.
     pub(crate) fn list<T>(
         &mut self,
         what: &str,
         mut read: impl FnMut(&mut Self) -> Result<T, WireError>,
     ) -> Result<Vec<T>, WireError> {
         let count = self.count(what)?;
-        // The count is not believed for more than what is cheap to reserve: it comes from another node.
+        // The count comes from another node. It is trusted only up to a capacity that is cheap to
+        // reserve.
         let mut list = Vec::with_capacity(count.min(1024));
         for _ in 0..count {
             list.push(read(self)?);
@@ -142,12 +144,12 @@ impl Reader {
         self.rest.is_empty()
     }
 
-    /// What is left.
+    /// The remaining octets.
     pub(crate) fn rest(&mut self) -> Bytes {
         std::mem::take(&mut self.rest)
     }
 
-    /// Nothing may be left.
+    /// Returns the value, provided that nothing is left.
     pub(crate) fn end<T>(self, value: T) -> Result<T, WireError> {
         match self.rest.len() {
             0 => Ok(value),

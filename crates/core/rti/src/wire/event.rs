@@ -1,4 +1,4 @@
-//! Events of streams: what the followers of a stream learn, in order.
+//! Events of streams: the changes that the followers of a stream receive, in order.
 
 use super::packet::{class, put_class};
 use super::{Payload, Reader, Writer};
@@ -20,15 +20,16 @@ pub(crate) struct Position {
     pub(crate) number: u64,
 }
 
-/// How far a receiver must be before it may take a message.
+/// The state that a receiver must have reached before it may handle a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Watermark {
     /// Extensions of the object model that the control plane has applied.
     pub(crate) model: u32,
-    /// The latest federate that the message mentions must have joined; invalid for none.
+    /// The latest federate that the message mentions, which must have joined; invalid for none.
     pub(crate) federate: FederateHandle,
-    /// Another stream must have been delivered so far, if the receiver follows it. These waits cannot form a circle:
-    /// the position was reached before the message was sent, so waits follow causal order.
+    /// The position up to which another stream must have been delivered, if the receiver follows
+    /// it. These waits cannot form a cycle: the position was reached before the message was sent,
+    /// so waits follow causal order.
     pub(crate) after: Option<Position>,
 }
 
@@ -44,7 +45,7 @@ impl Watermark {
     }
 }
 
-/// An attribute of an instance, as others need to know it.
+/// An attribute of an instance in a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RecordedAttribute {
     pub(crate) owner: FederateHandle,
@@ -52,7 +53,7 @@ pub(crate) struct RecordedAttribute {
     pub(crate) time_stamped: bool,
 }
 
-/// An instance, as others need to know it; its class is the stream's.
+/// An instance, as nodes describe it to each other. Its class is the stream's.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Record {
     pub(crate) instance: ObjectInstanceHandle,
@@ -60,16 +61,17 @@ pub(crate) struct Record {
     pub(crate) registrar: NodeId,
     pub(crate) producer: FederateHandle,
     pub(crate) name: String,
-    /// By slot of the class, all that the class has at the sender's model version.
+    /// All attributes of the class at the sender's model version, by slot.
     pub(crate) attributes: Vec<RecordedAttribute>,
 }
 
 /// One event of a stream.
 ///
-/// Large parts are boxed: an event is moved some ten times on its way, and a copy of over 128 octets is a call each time.
+/// Large parts are boxed: an event is moved some ten times on its way, and each copy of more than
+/// 128 octets is a call.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum StreamEvent {
-    /// An instance came into being here, or found its new home here.
+    /// An instance was registered here, or found its new home here.
     Registered(Box<Record>),
     Removed {
         instance: ObjectInstanceHandle,
@@ -77,7 +79,7 @@ pub(crate) enum StreamEvent {
         tag: Bytes,
         stamp: Option<Stamp>,
     },
-    /// Attributes lost their owner.
+    /// Attributes became unowned.
     Disowned {
         instance: ObjectInstanceHandle,
         owner: FederateHandle,
@@ -106,7 +108,7 @@ pub(crate) enum StreamEvent {
         instance: ObjectInstanceHandle,
         payload: Box<Payload>,
     },
-    /// The node publishes nothing more about the topic, until it says that it publishes it again.
+    /// The node no longer publishes the class, until it announces that it does so again.
     Ended,
 }
 
@@ -119,11 +121,12 @@ const UPDATED: u8 = 6;
 const SENT: u8 = 7;
 const DIRECTED: u8 = 8;
 const ENDED: u8 = 9;
-/// Set in the octet of the kind: a [`Position`] follows. Most messages have none, and need no octet for it.
+/// Set in the octet of the kind if a [`Position`] follows. Most messages have none, and need no
+/// octet for it.
 const AFTER: u8 = 0x80;
 
 impl StreamEvent {
-    /// The instance that an event in a stream of objects is about.
+    /// The instance that an event of an object class's stream concerns.
     pub(crate) fn instance(&self) -> Option<ObjectInstanceHandle> {
         match self {
             StreamEvent::Registered(record) => Some(record.instance),
@@ -243,7 +246,7 @@ impl StreamEvent {
     }
 }
 
-/// An event of a stream with its watermark, as it came in.
+/// An encoded event of a stream with its watermark.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Framed {
     pub(crate) watermark: Watermark,
@@ -251,7 +254,7 @@ pub(crate) struct Framed {
 }
 
 impl Framed {
-    /// Writes an event behind its watermark.
+    /// Writes a watermark, followed by an event.
     pub(crate) fn write(out: &mut Vec<u8>, watermark: Watermark, event: &StreamEvent) {
         if let StreamEvent::Updated { payload, .. }
         | StreamEvent::Sent(payload)
@@ -270,7 +273,7 @@ impl Framed {
         event.write(out);
     }
 
-    /// The same as octets of their own.
+    /// A watermark and an event in a buffer of their own.
     pub(crate) fn encode(watermark: Watermark, event: &StreamEvent) -> Bytes {
         let mut out = Vec::new();
         Self::write(&mut out, watermark, event);

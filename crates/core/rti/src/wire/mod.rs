@@ -1,7 +1,8 @@
 //! Messages between nodes about objects and interactions, and their octets.
 //!
-//! Numbers are varints (LEB128, as in Protocol Buffers), handles among them; octets have their length in front. Values are
-//! slices of what came in: nothing is copied. All that comes in is checked.
+//! Numbers, including handles, are varints (LEB128, as in Protocol Buffers). Octet strings are
+//! preceded by their length. Values are slices of the received buffer: nothing is copied. All input
+//! is checked.
 
 mod codec;
 mod event;

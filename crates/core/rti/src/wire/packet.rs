@@ -19,7 +19,7 @@ pub enum NetTopic {
 }
 
 impl NetTopic {
-    /// The topic of what a node may publish.
+    /// The topic of a publication.
     pub(crate) fn new(execution: ExecutionId, what: PublishedClass) -> Self {
         match what {
             PublishedClass::Objects(class) => NetTopic::Objects(execution, class),
@@ -37,7 +37,7 @@ impl NetTopic {
         }
     }
 
-    /// What a publisher of it publishes.
+    /// The publication that belongs to the topic.
     pub fn what(&self) -> PublishedClass {
         match *self {
             NetTopic::Objects(_, class) => PublishedClass::Objects(class),
@@ -47,9 +47,11 @@ impl NetTopic {
     }
 }
 
-/// The sequence space of a node's messages about one class: they are numbered, followed and repaired by stream.
+/// The sequence space of a node's messages about one class: they are numbered, followed and
+/// repaired by stream.
 ///
-/// It is not what routers look at. That is the [topic](NetTopic) of each packet, which may be narrower than its stream.
+/// Routers do not look at it. They look at the [topic](NetTopic) of each packet, which may be
+/// narrower than its stream.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct StreamId {
     pub(crate) execution: ExecutionId,
@@ -57,13 +59,13 @@ pub(crate) struct StreamId {
 }
 
 impl StreamId {
-    /// The topic of a message that concerns everybody who is interested in the class.
+    /// The topic of a message that concerns all nodes interested in the class.
     pub(crate) fn topic(self) -> NetTopic {
         NetTopic::new(self.execution, self.class)
     }
 }
 
-/// A class as octets: its kind, and its handle.
+/// Writes a class: its kind and its handle.
 pub(super) fn put_class(out: &mut impl Writer, class: PublishedClass) {
     let (kind, class) = kind_and_handle(class);
     out.octet(kind);
@@ -121,7 +123,7 @@ impl Interest for NetTopic {
 
     fn merge(&mut self, _other: &Self) {}
 
-    /// FNV-1a over what it is about.
+    /// FNV-1a over the contents of the topic.
     fn lot(topic: &NetTopic) -> u64 {
         let (kind, class) = kind_and_handle(topic.what());
         let parts = [u64::from(topic.execution().0), u64::from(kind), u64::from(class)];
@@ -131,21 +133,21 @@ impl Interest for NetTopic {
         })
     }
 
-    /// Nodes that publish nothing about a topic need not know who wants it.
+    /// Nodes that publish nothing about a topic need not know of the interest in it.
     fn gated(&self) -> bool {
         true
     }
 }
 
-/// What a packet is to its stream.
+/// The role of a packet in its stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// The message with this number.
     Numbered(u64),
-    /// Best effort, without a number, sent after the message with this one. The key is that of
+    /// Best effort, without a number, sent after the message with this number. The key is that of
     /// [`Message::supersedes`]; 0 for none.
     BestEffort { after: u64, key: u64 },
-    /// No message: the last number there is.
+    /// No message, but the number of the last one.
     HighWater(u64),
     /// [Messages](messages) with consecutive numbers, from this one on.
     Batch(u64),
@@ -156,7 +158,7 @@ pub(crate) fn put_message(batch: &mut Vec<u8>, message: &[u8]) {
     batch.octets(message);
 }
 
-/// The messages in the body of a batch. It ends with an error where one is cut short.
+/// The messages in the body of a batch. A truncated one yields an error and ends the iteration.
 pub(crate) fn messages(batch: Bytes) -> impl Iterator<Item = Result<Bytes, WireError>> {
     let mut reader = Some(Reader::new(batch));
     std::iter::from_fn(move || {
@@ -172,7 +174,7 @@ pub(crate) fn messages(batch: Bytes) -> impl Iterator<Item = Result<Bytes, WireE
 /// A message from one node to all that are interested in its topic.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Packet {
-    /// Routers forward it to whoever is interested in this.
+    /// Routers forward it to all nodes interested in this.
     pub(crate) topic: NetTopic,
     /// The stream of `sender` that it belongs to.
     pub(crate) stream: PublishedClass,
@@ -183,16 +185,17 @@ pub struct Packet {
     pinned: usize,
 }
 
-/// The most that a packet has on the wire beside its body: four numbers of 32 bits or less, one of 64, three octets and
-/// a key.
+/// Maximum octets of a packet on the wire in addition to its body: four numbers of 32 bits or less,
+/// one of 64, three octets and a key.
 const HEAD_BYTES_MAX: usize = 48;
-/// Set in the octet of the kind: the stream follows. Without it, the stream is that of the topic's class.
+/// Set in the octet of the kind if the stream follows. Otherwise the stream is that of the topic's
+/// class.
 const OTHER_STREAM: u8 = 0x10;
-/// Memory of a packet beside its body.
+/// Memory of a packet in addition to its body.
 pub(crate) const PACKET_OVERHEAD: usize = 96;
 
 impl Packet {
-    /// A packet for everybody who is interested in the class of the stream.
+    /// A packet for all nodes interested in the class of the stream.
     pub(crate) fn new(stream: StreamId, sender: NodeId, kind: Kind, body: Bytes) -> Self {
         let pinned = body.len();
         Self { topic: stream.topic(), stream: stream.class, sender, kind, body, pinned }
@@ -218,7 +221,7 @@ impl Message for Packet {
 
     fn priority(&self) -> Priority {
         match self.kind {
-            // A tail must not overtake what it announces.
+            // A high-water mark must not overtake the message that it announces.
             Kind::Numbered(_) | Kind::HighWater(_) | Kind::Batch(_) => Priority::Reliable,
             Kind::BestEffort { .. } => Priority::State,
         }
@@ -253,7 +256,7 @@ impl Message for Packet {
 
 impl Wire for Packet {
     fn encode(&self, out: &mut BytesMut) {
-        // One octet at a time is dear in a frame: the head is put together beside it.
+        // Writing single octets into the frame is expensive, so the head is assembled separately.
         let mut head = SmallVec::<[u8; HEAD_BYTES_MAX]>::new();
         head.number(self.topic.execution().0);
         put_class(&mut head, self.topic.what());

@@ -1,4 +1,4 @@
-//! Values of one message, with everything that travels along.
+//! Values of one message, with all data that travels with them.
 
 use super::{Reader, Writer};
 use crate::time::Stamp;
@@ -15,31 +15,32 @@ pub(crate) struct HandleValue {
     pub(crate) value: Bytes,
 }
 
-/// Most updates carry one attribute, which needs no allocation. Room for a second one would cost every message 40 octets
-/// each time it is moved.
+/// Most updates carry one attribute, which needs no allocation. Room for a second one would add 40
+/// octets to every move of a message.
 pub(crate) type Values = SmallVec<[HandleValue; 1]>;
 
-/// The regions that a message was sent with; empty for none. Regions narrow who receives it (clause 9).
+/// The regions with which a message was sent; empty for none. Regions narrow the set of its
+/// receivers (clause 9).
 pub(crate) type RegionSet = Box<[RegionHandle]>;
 
-/// One passel of an update (6.10), or one interaction: everything but the object or class it is about.
+/// One passel of an update (6.10), or one interaction: everything except the instance or class.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Payload {
     pub(crate) producer: FederateHandle,
     pub(crate) transportation: TransportationTypeHandle,
     pub(crate) tag: Bytes,
-    /// The time that the sender gave, with the order the message was sent in.
+    /// The time given by the sender, with the sent order.
     pub(crate) stamp: Option<Stamp>,
     pub(crate) regions: RegionSet,
     pub(crate) values: Values,
 }
 
-/// Bits of the octet that says which optional parts of a payload follow.
+/// Bits of the octet that tells which optional parts of a payload follow.
 const STAMPED: u8 = 1;
 const REGIONS: u8 = 2;
 
 impl Payload {
-    /// Octets that [`Payload::write`] needs at most, so that a buffer grows once.
+    /// Maximum octets that [`Payload::write`] needs, so that a buffer grows only once.
     pub(crate) fn wire_bytes_max(&self) -> usize {
         let values: usize = self.values.iter().map(|value| value.value.len() + 10).sum();
         48 + self.tag.len() + 10 * self.regions.len() + values

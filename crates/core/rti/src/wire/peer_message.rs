@@ -11,7 +11,7 @@ use hla::handle::{
 };
 use router::WireError;
 
-/// A subscription of one attribute by a federate elsewhere.
+/// A subscription of one attribute by a federate of another node.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct SubscribedAttribute {
     pub(crate) attribute: AttributeHandle,
@@ -20,12 +20,12 @@ pub(crate) struct SubscribedAttribute {
     pub(crate) rate: String,
 }
 
-/// What a federate subscribes at one class.
+/// The subscription of one federate at one class.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Declaration {
-    /// All its attributes there; none: it no longer subscribes the class.
+    /// All its attributes there; empty: it no longer subscribes the class.
     Objects { federate: FederateHandle, class: ObjectClassHandle, attributes: Vec<SubscribedAttribute> },
-    /// Whether actively; `None`: no longer.
+    /// Whether it subscribes actively; `None`: it no longer subscribes.
     Interactions { federate: FederateHandle, class: InteractionClassHandle, active: Option<bool> },
 }
 
@@ -40,29 +40,31 @@ impl Declaration {
 /// One message to one other node, about one federation execution.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum PeerMessage {
-    /// About the stream of this class: the sender's or the receiver's, as the message says.
+    /// About the stream of this class: the sender's or the receiver's, depending on the message.
     Stream(PublishedClass, StreamMessage),
     /// About federates and object instances.
     Objects(ObjectMessage),
 }
 
-/// How streams are followed, repaired and left.
+/// Messages by which streams are followed, repaired and left.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum StreamMessage {
-    /// Follow a stream of the receiver: from its beginning (`fresh`, if all of it is still kept) or from now on.
-    /// `declarations` are all those of the sender's federates that concern the class.
+    /// Follow a stream of the receiver: from its beginning (with `fresh`, if all of it is still
+    /// kept) or from now on. `declarations` are all declarations of the sender's federates that
+    /// concern the class.
     Attach { fresh: bool, declarations: Vec<Declaration> },
-    /// Unsubscribe. Acknowledged with [`StreamMessage::Detached`], so that a stale reply cannot be mistaken for the
-    /// reply to a later Attach.
+    /// Unsubscribe. Acknowledged with [`StreamMessage::Detached`], so that a stale reply cannot be
+    /// mistaken for the reply to a later Attach.
     Detach,
-    /// The sender no longer counts the receiver among the followers.
+    /// The sender no longer counts the receiver among its followers.
     Detached,
-    /// Part of a snapshot: the instances after the part before, up to `until` (`None`: to the last), as of message `at`.
-    /// With `replay` there are none: they come with the messages after `at`, where the stream began.
+    /// A part of a snapshot: the instances after the previous part, up to `until` (`None`: to the
+    /// last one), as of message `at`. With `replay` there are none: they come with the messages
+    /// after `at`, where the stream began.
     SnapshotPart { at: u64, until: Option<ObjectInstanceHandle>, records: Vec<Record>, replay: bool },
     /// Requests the part of the snapshot that begins after this instance.
     SnapshotNext { after: ObjectInstanceHandle },
-    /// The sender publishes nothing about the class.
+    /// The sender does not publish the class.
     Refused,
     /// Requests these messages, which the sender misses.
     RepairRequest { from: u64, to: u64 },
@@ -74,26 +76,27 @@ pub(crate) enum StreamMessage {
     HighWater { last: u64 },
 }
 
-/// Requests and news about federates and object instances.
+/// Requests and reports about federates and object instances.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum ObjectMessage {
-    /// The present declaration of one of the sender's federates.
+    /// The current declaration of one of the sender's federates.
     Declare(Declaration),
-    /// A federate of the sender requests values of an instance whose home the receiver is (6.21).
+    /// A federate of the sender requests values of an instance whose home is the receiver (6.21).
     Provide {
         requester: FederateHandle,
         instance: ObjectInstanceHandle,
         attributes: Vec<AttributeHandle>,
         tag: Bytes,
     },
-    /// The same of all instances of a class and below whose home the receiver is.
+    /// The same for all instances, of a class and below, whose home is the receiver.
     ProvideClass {
         requester: FederateHandle,
         class: ObjectClassHandle,
         attributes: Vec<AttributeHandle>,
         tag: Bytes,
     },
-    /// Asks how `federate`, of the receiver, sends interactions of this class (6.32).
+    /// Asks for the transportation of this class's interactions sent by `federate`, of the receiver
+    /// (6.32).
     QueryTransportation { asker: FederateHandle, federate: FederateHandle, class: InteractionClassHandle },
     /// The answer (6.33).
     ReportTransportation {
@@ -109,8 +112,8 @@ pub(crate) enum ObjectMessage {
 }
 
 impl PeerMessage {
-    /// Whether it requests something that a federate may request again: it is not worth keeping for a node that
-    /// accepts nothing.
+    /// Whether it is a request that the federate may repeat. It is then not worth keeping for a
+    /// node that accepts nothing.
     pub(crate) fn is_request(&self) -> bool {
         matches!(
             self,
@@ -122,7 +125,8 @@ impl PeerMessage {
         )
     }
 
-    /// Whether somebody waits for it, and its order among messages about streams is of no importance.
+    /// Whether another node waits for it, and its order among messages about streams does not
+    /// matter.
     pub(crate) fn is_urgent(&self) -> bool {
         self.is_request() || matches!(self, PeerMessage::Objects(ObjectMessage::ReportTransportation { .. }))
     }
@@ -152,7 +156,7 @@ impl PeerMessage {
         latest.unwrap_or_default()
     }
 
-    /// Encodes the message as of a model version.
+    /// Encodes the message for a model version.
     pub(crate) fn encode(&self, execution: ExecutionId, model: u32) -> Bytes {
         let mut out = BytesMut::with_capacity(64);
         out.number(execution.0);
@@ -192,7 +196,7 @@ impl PeerMessage {
     }
 }
 
-/// Kinds below are those of [`StreamMessage`], the others those of [`ObjectMessage`].
+/// Smaller kinds belong to [`StreamMessage`], the others to [`ObjectMessage`].
 const FIRST_OF_OBJECTS: u8 = 16;
 
 impl StreamMessage {

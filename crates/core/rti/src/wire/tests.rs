@@ -1,4 +1,4 @@
-//! Everything that is written is read again, and nothing else is.
+//! Everything written can be read again, and nothing else can.
 
 use super::*;
 use crate::control::{ExecutionId, NodeId, PublishedClass};
@@ -237,7 +237,7 @@ proptest! {
         packet.encode(&mut wire);
         let short = wire.len();
         prop_assert_eq!(&Packet::decode(wire.freeze(), 0).unwrap(), &packet);
-        // A topic that is narrower than the stream, as routers see it.
+        // A topic narrower than the stream, as routers see it.
         packet.topic = topic.topic();
         let mut wire = BytesMut::new();
         packet.encode(&mut wire);

@@ -8,10 +8,10 @@ use hla::api::call_response::CallResponse as Answer;
 use hla::api::{self, OrderType, ResignAction};
 use hla::handle::{FederateHandle, ObjectInstanceHandle, TransportationTypeHandle};
 
-/// What a service call gives that may be refused.
+/// The result of a service call that may be refused.
 pub(crate) type Refused<T = ()> = Result<T, Exception>;
 
-/// Calls a service whose response holds nothing.
+/// Calls a service whose response is empty.
 macro_rules! plain {
     ($fed:expr, $request:ident { $($field:ident: $value:expr),* $(,)? }) => {
         $fed.plain(Call::$request(api::$request { $($field: $value),* }))
@@ -207,7 +207,7 @@ impl Fed {
         )
     }
 
-    /// The number of the new instance.
+    /// Returns the number of the new instance.
     pub(crate) fn register(&self, class: &str) -> Refused<u32> {
         let registered = result!(self, RegisterObjectInstanceRequest { object_class: self.class(class) }
             => RegisterObjectInstanceResponse)?;
@@ -237,7 +237,7 @@ impl Fed {
         )
     }
 
-    /// Whether a valid retraction handle came back.
+    /// Returns whether the call gave a valid retraction handle.
     pub(crate) fn update_at(&self, instance: u32, values: &str, time: i64) -> Refused<bool> {
         let retraction = result!(self, UpdateAttributeValuesWithTimeRequest {
             object_instance: self.instance(instance),

@@ -28,7 +28,7 @@ pub(crate) fn objects(classes: &str) -> String {
     module(&format!("<objects><objectClass><name>HLAobjectRoot</name>{classes}</objectClass></objects>"))
 }
 
-/// The main module. `switches` names those that are on.
+/// The main module. `switches` names the switches that are on.
 pub(crate) fn main(switches: &[&str]) -> String {
     let reliable = |name| attribute(name, "HLAreliable", "Receive");
     let directed = |name| format!("<directedInteraction><name>{name}</name></directedInteraction>");

@@ -40,7 +40,7 @@ impl Fed {
         self.plain(Call::SetAutomaticResignDirectiveRequest(request))
     }
 
-    /// The full name of the class that the instance is known as.
+    /// The full name of the class at which the federate knows the instance.
     pub(crate) fn known_class(&self, instance: u32) -> Refused<String> {
         let object_class = result!(self, GetKnownObjectClassHandleRequest { object_instance: self.instance(instance) }
             => GetKnownObjectClassHandleResponse)?;

@@ -1,9 +1,10 @@
 //! Federations of scripted callers that drive [`rti::Rti`] directly.
 //!
-//! [`World`] stands for whatever drives the services: it commits every proposal at once, hands out
-//! the response, and only then takes the callbacks and puts them into a mailbox per federate.
-//! [`Fed`] is one caller; its methods are the services, by names instead of handles, and a name that the
-//! object model does not have stands for an unknown handle. Callbacks read like `reflect(1, a=x, reliable, A)`.
+//! [`World`] plays the driver of the services: it commits every proposal at once, passes the
+//! response on, and only then takes the callbacks and puts them into a mailbox for each federate.
+//! [`Fed`] is one caller. Its methods are the services, by names instead of handles; a name that
+//! the object model does not have stands for an unknown handle. Callbacks read like
+//! `reflect(1, a=x, reliable, A)`.
 
 #![allow(dead_code, unused_imports)] // each test binary uses a part
 
@@ -32,14 +33,14 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// A handle that nothing has.
+/// A handle that belongs to nothing.
 pub(crate) const NOBODY: u32 = 99_999;
 
 /// The services with everything around them.
 pub(crate) struct Inner {
     pub(crate) rti: Rti,
     pub(crate) now: Moment,
-    /// The object model as the tests read it, for names in callbacks.
+    /// The tests' own copy of the object model, for names in callbacks.
     pub(crate) model: Fdd,
     /// Names of federates by handle.
     pub(crate) federates: BTreeMap<FederateHandle, String>,
@@ -47,12 +48,12 @@ pub(crate) struct Inner {
     mail: BTreeMap<CallerId, Vec<Bytes>>,
     last_caller: u64,
     last_call: u32,
-    /// This RTI is one node of many: the log of commands, and how far it is applied here.
+    /// For an RTI that is one node of many: its key and the log of commands.
     pub(crate) log: Option<(NodeKey, Log)>,
     pub(crate) applied: usize,
 }
 
-/// The commands of all nodes in the order that they agree on.
+/// The commands of all nodes in their common order.
 pub(crate) type Log = Rc<RefCell<Vec<(NodeKey, Bytes)>>>;
 
 /// One RTI and the federation execution `F` with the object model of [`fom::main`].
@@ -75,7 +76,7 @@ impl World {
         })))
     }
 
-    /// With the federation execution `F`, in whose object model these switches are on.
+    /// A world with the federation execution `F`, in whose object model these switches are on.
     pub(crate) fn new(switches: &[&str]) -> Self {
         let world = Self::empty(Config::default());
         let creator = world.connected("creator");
@@ -130,13 +131,13 @@ impl World {
         inner.model = inner.model.extend(&modules).expect("modules that fit").0;
     }
 
-    /// Time passes.
+    /// Lets time pass.
     pub(crate) fn pass(&self, time: Duration) {
         let mut inner = self.0.borrow_mut();
         inner.now += time;
     }
 
-    /// The session of a federate is gone.
+    /// Ends the session of a federate.
     pub(crate) fn lose(&self, fed: &Fed) {
         let mut inner = self.0.borrow_mut();
         let now = inner.now;
@@ -163,7 +164,7 @@ impl Inner {
         completions
     }
 
-    /// Applies what other nodes have put into the log, up to `most` commands.
+    /// Applies up to `most` commands of other nodes from the log.
     pub(crate) fn catch_up(&mut self, most: usize) {
         let Some((_, log)) = self.log.clone() else { return };
         for _ in 0..most {
@@ -192,7 +193,8 @@ pub(crate) struct Fed {
 }
 
 impl Fed {
-    /// Calls a service, as a driver of the RTI does: the response first, then callbacks to anybody.
+    /// Calls a service as a driver of the RTI does: the response first, then callbacks to any
+    /// federate.
     pub(crate) fn call(&self, request: Call) -> Result<Answer, RtiError> {
         let mut inner = self.world.0.borrow_mut();
         inner.last_call += 1;
@@ -207,14 +209,14 @@ impl Fed {
         answer.expect("a call is answered once its proposals are committed")
     }
 
-    /// What was told to this federate since it was last asked, in order.
+    /// The callbacks to this federate since the last call, in order.
     pub(crate) fn callbacks(&self) -> Vec<String> {
         let taken = self.world.0.borrow_mut().mail.get_mut(&self.caller).map(std::mem::take);
         let inner = self.world.0.borrow();
         taken.unwrap_or_default().into_iter().map(|body| inner.show(&body)).collect()
     }
 
-    /// Forgets what was told so far.
+    /// Drops the callbacks so far.
     pub(crate) fn skip(&self) {
         self.callbacks();
     }
@@ -243,7 +245,7 @@ impl Fed {
         found.map_or(ParameterHandle(NOBODY), |parameter| parameter.handle)
     }
 
-    /// The `number`th instance registered; with the number of its node, less one, in the top octet.
+    /// The `number`th instance registered. The number of its node, less one, is in the top octet.
     pub(crate) fn instance(&self, number: u32) -> Option<ObjectInstanceHandle> {
         let (node, number) = (u64::from(number >> 24) + 1, u64::from(number & 0xff_ffff));
         Some(ObjectInstanceHandle(node << 32 | number))

@@ -1,4 +1,4 @@
-//! Callbacks in a form that tests can be read by.
+//! Callbacks in a form that makes tests readable.
 
 use super::Inner;
 use hla::api::callback_request::CallbackRequest as Callback;
@@ -271,7 +271,7 @@ impl Inner {
     }
 }
 
-/// The number of an instance; with that of its node when it is not node 1.
+/// The number of an instance, with that of its node if it is not node 1.
 fn number(instance: Option<ObjectInstanceHandle>) -> String {
     let handle = instance.unwrap_or_default().0;
     match (handle >> 32, handle & 0xffff_ffff) {

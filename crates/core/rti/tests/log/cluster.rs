@@ -1,5 +1,5 @@
-//! Nodes that share one log, driven by hand: what is proposed is committed at once, and each node applies it when the
-//! test says so.
+//! Nodes that share one log, driven by hand. Proposals are committed at once, and each node applies
+//! them when the test tells it to.
 
 use base::{Moment, NodeKey};
 use bytes::Bytes;
@@ -18,9 +18,9 @@ const NOW: Moment = Moment::from_secs(1);
 pub(crate) struct Node {
     pub(crate) rti: Rti,
     key: NodeKey,
-    /// How many entries of the log it has applied.
+    /// Number of log entries that it has applied.
     applied: usize,
-    /// Its own proposals that are in the log and not applied.
+    /// Its own proposals that are in the log and have not been applied.
     own: VecDeque<Proposal>,
     answers: BTreeMap<(CallerId, CallId), Result<Answer, RtiError>>,
     told: BTreeMap<CallerId, Vec<Callback>>,
@@ -45,7 +45,7 @@ impl Cluster {
         cluster
     }
 
-    /// Starts one more node and proposes to add it; its place.
+    /// Starts one more node and proposes to add it. Returns its index.
     pub(crate) fn start(&mut self) -> usize {
         let at = self.nodes.len();
         let key = NodeKey((at as u64 + 1) * 100);
@@ -61,13 +61,13 @@ impl Cluster {
         self.log.push((from, command.to_bytes()));
     }
 
-    /// The others take a node for dead.
+    /// The others declare a node dead.
     pub(crate) fn remove(&mut self, at: usize) {
         let (from, key) = (self.nodes[0].key, self.nodes[at].key);
         self.order(from, &Command::RemoveNode { key });
     }
 
-    /// Puts what a node has proposed into the log.
+    /// Puts the proposals of a node into the log.
     pub(crate) fn propose(&mut self, at: usize) {
         let node = &mut self.nodes[at];
         while let Some(job) = node.rti.poll_job() {
@@ -80,13 +80,13 @@ impl Cluster {
         }
     }
 
-    /// One node applies what it has not applied of the log.
+    /// Makes one node apply the rest of the log.
     pub(crate) fn apply(&mut self, at: usize) {
         let Self { nodes, log } = self;
         let node = &mut nodes[at];
         while let Some((from, command)) = log.get(node.applied) {
             node.applied += 1;
-            // What the nodes themselves order has nobody here who waits.
+            // No call waits for the nodes' own commands.
             let is_own = *from == node.key && node.own.front().is_some_and(|own| own.to_bytes() == *command);
             if is_own {
                 let own = node.own.pop_front().expect("there is one at the front");
@@ -99,7 +99,7 @@ impl Cluster {
         node.take_callbacks();
     }
 
-    /// Everybody proposes and applies until nothing is left; nodes in `cut` do not.
+    /// All nodes except those in `cut` propose and apply until nothing is left.
     pub(crate) fn settle_without(&mut self, cut: &[usize]) {
         let mut before = None;
         while before != Some(self.log.len()) {
@@ -118,7 +118,7 @@ impl Cluster {
         self.settle_without(&[]);
     }
 
-    /// A node takes over the state of node 0, instead of the commands that led there.
+    /// Makes a node take over the state of node 0 instead of applying the commands.
     pub(crate) fn restore(&mut self, at: usize) {
         let snapshot = self.nodes[0].rti.snapshot();
         let (covered, log) = (self.nodes[0].applied, &self.log);
@@ -136,21 +136,21 @@ impl Cluster {
         assert_eq!(node.rti.snapshot(), snapshot);
     }
 
-    /// Every node is in the same state.
+    /// Asserts that every node is in the same state.
     pub(crate) fn assert_equal(&self) {
         for node in &self.nodes {
             assert_eq!(node.rti.snapshot(), self.nodes[0].rti.snapshot());
         }
     }
 
-    /// Calls a service and lets everybody do what follows; its answer.
+    /// Calls a service and lets all nodes process the consequences. Returns the answer.
     pub(crate) fn call(&mut self, at: usize, caller: u64, request: Call) -> Result<Answer, RtiError> {
         let call = self.begin(at, caller, request);
         self.settle();
         self.answer(at, caller, call).expect("an answer")
     }
 
-    /// Calls a service; nothing else happens.
+    /// Calls a service and does nothing else.
     pub(crate) fn begin(&mut self, at: usize, caller: u64, request: Call) -> CallId {
         let node = &mut self.nodes[at];
         node.calls += 1;
@@ -162,7 +162,7 @@ impl Cluster {
         call
     }
 
-    /// The answer of a call, if there is one by now.
+    /// The answer to a call, if there is one yet.
     pub(crate) fn answer(
         &mut self,
         at: usize,
@@ -172,7 +172,7 @@ impl Cluster {
         self.nodes[at].answers.remove(&(CallerId(caller), call))
     }
 
-    /// What a caller was told since it was last asked.
+    /// The callbacks to a caller since the last call.
     pub(crate) fn told(&mut self, at: usize, caller: u64) -> Vec<Callback> {
         self.nodes[at].told.remove(&CallerId(caller)).unwrap_or_default()
     }
@@ -183,7 +183,7 @@ impl Cluster {
         self.call(at, caller, Call::ConnectRequest(api::ConnectRequest::default())).expect("connect");
     }
 
-    /// A federate of the federation execution `F`, which is created when it is not there.
+    /// Joins the federation execution `F`, which is created if it does not exist.
     pub(crate) fn join(&mut self, at: usize, caller: u64) -> FederateHandle {
         self.connect(at, caller);
         let _exists = self.call(at, caller, create("F"));
@@ -195,7 +195,7 @@ impl Cluster {
         }
     }
 
-    /// All calls that wait are answered: nothing is decided any more.
+    /// Answers all waiting calls: nothing can be decided any more.
     pub(crate) fn fail_waiting(&mut self, at: usize, why: &str) {
         for completion in self.nodes[at].rti.fail_waiting(NOW, why) {
             self.nodes[at].note(Some(completion));

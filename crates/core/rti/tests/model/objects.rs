@@ -1,4 +1,4 @@
-//! What the model says of objects, interactions, and federates that leave.
+//! The model of objects, interactions, and federates that leave.
 
 use crate::op::{ATTRIBUTES, DIRECTED, INTERACTIONS, Mask, RATES, What};
 use crate::spec::{Instance, NAMES, Spec, lineage, members, names, pairs};
@@ -116,7 +116,7 @@ impl Spec {
         }
     }
 
-    /// Whether a best-effort value is due at a receiver, by the rate it asked for.
+    /// Whether a best-effort value is due at a receiver, by the rate it subscribed.
     fn is_due(&mut self, receiver: usize, number: u32, known_as: usize, attribute: usize) -> bool {
         let now = self.now;
         let federate = self.of_mut(receiver);
@@ -207,7 +207,8 @@ impl Spec {
         Ok(())
     }
 
-    /// Resign with an action; when lost, what the action leaves owned becomes unowned.
+    /// Resigns with an action. If the federate is lost, attributes that the action leaves owned
+    /// become unowned.
     pub(crate) fn leave(&mut self, who: usize, action: i32, lost: bool) -> Result<(), Exception> {
         let (deletes, divests) = (matches!(action, 1 | 3 | 4), matches!(action, 0 | 3 | 4));
         let owned: Vec<u32> = self

@@ -1,8 +1,8 @@
-//! What federates may do.
+//! The operations of federates.
 
 use proptest::prelude::*;
 
-/// Object classes, by index; the last is there only after a join with the additional module.
+/// Object classes, by index. The last one exists only after a join with the additional module.
 pub(crate) const CLASSES: [&str; 5] = ["HLAobjectRoot", "C", "C.S", "E", "C.Z"];
 /// Attributes with the class that declares them; the last two come with the additional module.
 pub(crate) const ATTRIBUTES: [(&str, usize); 8] =
@@ -57,7 +57,7 @@ pub(crate) enum What {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Op {
     pub(crate) who: usize,
-    /// 0 leaves the rest as drawn; other values lead it to where something may happen.
+    /// 0 leaves the rest as drawn. Other values steer it to where something may happen.
     pub(crate) bias: u8,
     pub(crate) what: What,
 }

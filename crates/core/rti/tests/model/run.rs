@@ -1,4 +1,4 @@
-//! Does the same to the services and to the model, and compares after each step.
+//! Applies each operation to the services and to the model, and compares them after each step.
 
 use crate::common::{Fed, Refused, World, fom};
 use crate::op::{ATTRIBUTES, CLASSES, DIRECTED, INTERACTIONS, Mask, Op, RATES, Switch, What};
@@ -72,7 +72,7 @@ pub(crate) fn split(callback: &str) -> Vec<String> {
     parts[1].split(' ').map(|attribute| format!("{kind}({}, {attribute}{end})", parts[0])).collect()
 }
 
-/// Whether nothing but what belongs to its past is told of an instance before its discovery.
+/// Whether nothing about an instance is told before its discovery, except what belongs to its past.
 pub(crate) fn discoveries_lead(told: &[String]) -> bool {
     told.iter().enumerate().filter_map(|(at, callback)| Some((at, callback.strip_prefix("discover(")?))).all(
         |(at, rest)| {

@@ -1,4 +1,4 @@
-//! What the standard says, in the plainest form: sets, and differences between what was and what is.
+//! The standard in the plainest form: sets, and differences between before and after.
 
 use crate::op::{ATTRIBUTES, CLASSES, INTERACTIONS, Mask, Op, RATES, Switch, What};
 use hla::Exception::{self, *};
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) const NAMES: [&str; 3] = ["A", "B", "C"];
 
-/// A subscription of a class attribute: active or not, and which rate.
+/// A subscription of a class attribute: whether it is active, and the index of its rate.
 pub(crate) type How = (bool, usize);
 
 #[derive(Clone, Default)]
@@ -18,7 +18,7 @@ pub(crate) struct Federate {
     pub(crate) directed: BTreeSet<(usize, usize)>,
     pub(crate) subscribed_directed: BTreeMap<(usize, usize), bool>,
     switches: [bool; 4],
-    /// When it last got a value that it wants at a reduced rate.
+    /// When it last received a value that it subscribes at a reduced rate.
     pub(crate) reflected: BTreeMap<(u32, usize), u64>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Spec {
     pub(crate) told: [Vec<String>; 3],
 }
 
-/// What advisories are about.
+/// The state that advisories report.
 struct View {
     scope: BTreeMap<(usize, u32), BTreeSet<usize>>,
     relevance: BTreeMap<(u32, usize), (usize, Relevance)>,
@@ -210,7 +210,7 @@ impl Spec {
         view
     }
 
-    /// Everybody discovers what there is to discover; then everybody is advised of what is different.
+    /// All federates discover what they should. Then all are advised of the differences.
     fn settle(&mut self, before: &View) {
         let mut found = Vec::new();
         for (&number, instance) in &self.instances {
@@ -250,7 +250,7 @@ impl Spec {
             }
             let Some(&known_as) = self.instances[&number].known.get(&who) else { continue };
             for &attribute in was.difference(now) {
-                // It is not told of what it unsubscribed itself.
+                // It is not told of attributes that it unsubscribed itself.
                 if tells && self.of(who).subscriptions.contains_key(&(known_as, attribute)) {
                     self.tell(who, format!("outOfScope({number}, {})", ATTRIBUTES[attribute].0));
                 }
@@ -289,7 +289,7 @@ impl Spec {
         }
     }
 
-    /// One call: its outcome, with all callbacks in `told`. `value` is what updates carry.
+    /// One call. Returns its outcome; all callbacks are in `told`. `value` is the value in updates.
     pub(crate) fn apply(&mut self, op: &Op, value: usize) -> Result<(), Exception> {
         let mut before = self.view();
         match op.what {

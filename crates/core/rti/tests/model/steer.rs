@@ -1,11 +1,11 @@
-//! Most random calls would be refused. This leads most of them to where something may happen, by the state of the
-//! model alone, so that a case stays what it is when it is run again.
+//! Steering: most random calls would be refused. This leads most of them to where something may
+//! happen. It looks only at the state of the model, so a case is reproducible.
 
 use crate::op::{Mask, Op, What};
 use crate::spec::Spec;
 
 impl Spec {
-    /// The operation to be done in this state.
+    /// The operation to perform in this state.
     pub(crate) fn steer(&self, op: &Op) -> Op {
         if op.bias == 0 {
             return *op;
@@ -56,7 +56,7 @@ impl Spec {
         }
     }
 
-    /// What is taken back is mostly something declared.
+    /// Withdrawals mostly concern something declared.
     fn steer_withdrawal(&self, op: &Op, pick: usize) -> Op {
         let Some(federate) = &self.federates[op.who] else { return *op };
         let subscribed = || nth(federate.subscriptions.keys().copied(), pick);
@@ -100,7 +100,8 @@ impl Spec {
         nth(self.instances.keys().copied(), instance as usize).unwrap_or(instance)
     }
 
-    /// An owner of a living instance, and attributes that it owns if there are such among those drawn.
+    /// An owner of a living instance, and those of the drawn attributes that it owns, or all that it
+    /// owns if it owns none of the drawn ones.
     fn of_owner(&self, who: usize, instance: u32, attributes: Mask) -> (usize, u32, Mask) {
         let instance = self.live(instance);
         let Some(object) = self.instances.get(&instance) else { return (who, instance, attributes) };
@@ -118,12 +119,12 @@ impl Spec {
     }
 }
 
-/// Directed interactions that there are at C (the first) and C.S (both).
+/// The directed interactions that exist at C (the first) and C.S (both).
 fn directed_at(class: usize, interactions: u8) -> u8 {
     if class == 1 { 1 } else { interactions }
 }
 
-/// One of all, as `pick` says.
+/// The element selected by `pick`.
 fn nth<T>(all: impl IntoIterator<Item = T>, pick: usize) -> Option<T> {
     let mut all: Vec<T> = all.into_iter().collect();
     (!all.is_empty()).then(|| all.swap_remove(pick % all.len()))

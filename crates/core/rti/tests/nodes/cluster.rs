@@ -1,7 +1,8 @@
-//! Nodes joined by a fabric that delays, loses, repeats and reorders.
+//! Nodes joined by a network that delays, loses, repeats and reorders.
 //!
-//! Commands of all nodes have one order; a node applies its own at once, and those of others when the cluster
-//! says so. Packets go to nodes that declared an interest, unicasts to the node they name.
+//! Commands of all nodes have one order. A node applies its own at once, and those of others when
+//! the cluster tells it to. Packets go to nodes that have declared an interest, unicasts to the
+//! node that they name.
 
 use crate::common::{Fed, Inner, Log, World, fom};
 use base::{Moment, NodeKey, Rng, Seed};
@@ -14,17 +15,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// What the fabric does, in percent and milliseconds.
+/// The faults of the network, in percent and milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Faults {
     pub(crate) lost: u32,
     pub(crate) repeated: u32,
     pub(crate) delay_ms: (u64, u64),
-    /// Messages of one sender overtake each other; else only losses are out of order.
+    /// Messages of one sender overtake each other. Otherwise only losses arrive out of order.
     pub(crate) reordered: bool,
 }
 
-/// Nothing happens to messages but 1 ms.
+/// Messages are only delayed, by 1 ms.
 pub(crate) const SOUND: Faults = Faults { lost: 0, repeated: 0, delay_ms: (1, 1), reordered: false };
 /// A bad network.
 pub(crate) const BAD: Faults = Faults { lost: 15, repeated: 10, delay_ms: (1, 40), reordered: true };
@@ -43,7 +44,7 @@ pub(crate) struct Cluster {
     pub(crate) faults: Faults,
     air: BTreeMap<(Moment, u64), (usize, Cargo)>,
     sent: u64,
-    /// When the last message of a pair of nodes comes.
+    /// When the last message between a pair of nodes arrives.
     last: BTreeMap<(usize, usize), Moment>,
     interests: BTreeSet<(NetTopic, usize)>,
     offers: BTreeSet<(NetTopic, usize)>,
@@ -63,7 +64,8 @@ fn key(node: usize) -> NodeKey {
 }
 
 impl Cluster {
-    /// `nodes` nodes and the federation execution `F`, in whose object model these switches are on.
+    /// A cluster of `nodes` nodes with the federation execution `F`, in whose object model these
+    /// switches are on.
     pub(crate) fn new(nodes: usize, switches: &[&str], faults: Faults, seed: u64) -> Self {
         Self::with(nodes, switches, faults, seed, |_| {})
     }
@@ -81,7 +83,7 @@ impl Cluster {
         cluster
     }
 
-    /// From now on each is one of many.
+    /// Makes each node one of many.
     pub(crate) fn connect(&mut self) {
         for world in &self.worlds {
             world.0.borrow_mut().rti.set_networked(self.now, true);
@@ -138,7 +140,7 @@ impl Cluster {
         cluster
     }
 
-    /// A federate at a node; all names are known everywhere at once.
+    /// Joins a federate at a node. All names are known everywhere at once.
     pub(crate) fn join(&mut self, node: usize, name: &str) -> Fed {
         self.align();
         let fed = self.worlds[node].joined(name);
@@ -155,7 +157,7 @@ impl Cluster {
         std::array::from_fn(|at| self.join(at, &char::from(b'A' + at as u8).to_string()))
     }
 
-    /// All nodes apply all commands, and take what follows to their callers.
+    /// Makes all nodes apply all commands and deliver the consequences to their callers.
     pub(crate) fn align(&mut self) {
         loop {
             let before = self.log.borrow().len();
@@ -176,7 +178,7 @@ impl Cluster {
         }
     }
 
-    /// Commands that were proposed so far.
+    /// Number of commands proposed so far.
     pub(crate) fn commands(&self) -> usize {
         self.log.borrow().len()
     }
@@ -185,7 +187,7 @@ impl Cluster {
         (0..self.worlds.len()).filter(|node| !self.dead.contains(node)).collect()
     }
 
-    /// Time passes until everything is said, heard and silent.
+    /// Lets time pass until all messages are delivered and nothing happens any more.
     pub(crate) fn settle(&mut self) {
         self.run(Duration::from_secs(12));
     }
@@ -242,7 +244,7 @@ impl Cluster {
         finish(&mut inner);
     }
 
-    /// Takes what a node wants from its network.
+    /// Takes the requests of a node to its network.
     fn drain(&mut self, node: usize) {
         loop {
             let outgoing = self.worlds[node].0.borrow_mut().rti.poll_outgoing();
@@ -326,7 +328,7 @@ impl Cluster {
         self.rng.next_u32() % 100 < percent
     }
 
-    /// A node stops at once; the others agree that it is gone.
+    /// Stops a node at once. The others agree that it is gone.
     pub(crate) fn kill(&mut self, node: usize) {
         self.align();
         self.dead.insert(node);
@@ -338,7 +340,7 @@ impl Cluster {
         self.align();
     }
 
-    /// The network has another shape now.
+    /// Tells the nodes that the network has changed its shape.
     pub(crate) fn changed(&mut self) {
         for node in self.live() {
             let mut inner = self.worlds[node].0.borrow_mut();
@@ -348,12 +350,12 @@ impl Cluster {
         self.align();
     }
 
-    /// The instances that a node has, its own and replicas.
+    /// The instances of a node, including replicas.
     pub(crate) fn instances(&self, node: usize) -> Vec<InstanceStatus> {
         self.worlds[node].0.borrow().rti.instances(ExecutionId(1))
     }
 
-    /// Every replica is what its home has, and its home is alive.
+    /// Asserts that every replica equals the instance at its home, and that the home is alive.
     pub(crate) fn assert_converged(&self) {
         for node in self.live() {
             for replica in self.instances(node) {
@@ -369,7 +371,7 @@ impl Cluster {
         }
     }
 
-    /// Nothing is said any more, and no timer is set.
+    /// Asserts that nothing is sent any more and no timer is set.
     pub(crate) fn assert_silent(&mut self) {
         self.run(Duration::from_secs(60));
         let before = self.traffic;
@@ -388,7 +390,7 @@ fn finish(inner: &mut Inner) {
     inner.take_callbacks();
 }
 
-/// Notes what a node tells its routers about a topic: only what is news.
+/// Notes what a node tells its routers about a topic. Only changes may be told.
 fn set_edge(told: &mut BTreeSet<(NetTopic, usize)>, edge: (NetTopic, usize), any: bool) {
     let changed = if any { told.insert(edge) } else { told.remove(&edge) };
     assert!(changed, "told at edges only");

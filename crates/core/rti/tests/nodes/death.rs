@@ -77,8 +77,8 @@ fn a_directive_that_divests_leaves_instances_with_a_new_home() -> Refused {
     })
 }
 
-/// What a node's death costs does not grow with its objects where that can be helped: their names are in the table already,
-/// and what is written about them is written in windows.
+/// The cost of a node's death should not grow with its objects where this is avoidable: their names
+/// are already in the table, and messages about them are sent in windows.
 #[test]
 fn a_thousand_orphans_are_no_flood() -> Refused {
     const ORPHANS: usize = 1_000;
@@ -110,7 +110,8 @@ fn a_thousand_orphans_are_no_flood() -> Refused {
     Ok(())
 }
 
-/// Federates join and subscribe, and the new home dies, while a node's instances are being dealt with in slices.
+/// Federates join and subscribe, and the new home dies, while a node's instances are being
+/// processed in slices.
 #[test]
 fn very_many_orphans_are_dealt_with_while_others_go_on() -> Refused {
     const ORPHANS: usize = 3_000;
@@ -131,7 +132,7 @@ fn very_many_orphans_are_dealt_with_while_others_go_on() -> Refused {
         cluster.kill(3);
         let reached = b.callbacks().len();
         assert!(reached <= 1_500, "{reached} in the first slice");
-        // The new home has none of them, and dies before it has been told of all.
+        // The new home has none of them, and dies before it has heard of all.
         c.subscribe("C", &["a"])?;
         let again = cluster.join(2, "D");
         cluster.kill(0);
@@ -142,7 +143,7 @@ fn very_many_orphans_are_dealt_with_while_others_go_on() -> Refused {
         let rest = if left == 0 { ORPHANS + 1 - reached } else { 0 };
         assert_eq!(removals.len(), rest, "each is removed once");
         assert!(crate::faults::is_sound(&c.callbacks()));
-        // Its name is free when its instance is gone, for the federate's next life as well.
+        // Its name is free once its instance is gone, also for the federate's next life.
         again.reserve("tank")?;
         let expected = if left == 0 { "reserved(tank)" } else { "notReserved(tank)" };
         assert_eq!(again.callbacks(), [expected]);
@@ -238,8 +239,9 @@ fn the_new_home_counts_what_has_no_owner() -> Refused {
     Ok(())
 }
 
-/// The control plane may say that a federate has left and that its node is gone before the streams of that node say what
-/// became of its objects: then nobody follows those streams any longer, and each node deals with the objects itself.
+/// The control plane may report that a federate has left and that its node is gone before the
+/// streams of that node report the disposal of its objects. Then nobody follows those streams any
+/// longer, and each node disposes of the objects itself.
 #[test]
 fn a_federate_that_left_just_before_its_node_leaves_nothing_behind() -> Refused {
     for (action, expected) in [
@@ -257,7 +259,7 @@ fn a_federate_that_left_just_before_its_node_leaves_nothing_behind() -> Refused 
             cluster.settle();
             a.skip();
             b.skip();
-            // From now on only what the log says gets through.
+            // From now on only the log gets through.
             cluster.cut.extend([(0, 2), (1, 2), (2, 3)]);
             match is_lost {
                 true => {
@@ -278,8 +280,8 @@ fn a_federate_that_left_just_before_its_node_leaves_nothing_behind() -> Refused 
     Ok(())
 }
 
-/// A federate may count on its automatic resign directive from the answer on: before, its node might die and the others know
-/// another one.
+/// A federate may rely on its automatic resign directive once it has the response. Before that its
+/// node might die while the others know another directive.
 #[test]
 fn a_resign_directive_is_set_once_all_nodes_have_it() -> Refused {
     let cluster = Cluster::new(2, &[], SOUND, 0);

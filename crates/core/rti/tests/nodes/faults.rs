@@ -5,7 +5,7 @@ use crate::common::Refused;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Whether what a federate was told of instances makes sense: discovery first, nothing after removal.
+/// Whether the callbacks about instances are consistent: discovery first, nothing after removal.
 pub(crate) fn is_sound(told: &[String]) -> bool {
     let mut known = BTreeSet::new();
     told.iter().all(|callback| {
@@ -145,7 +145,8 @@ fn nothing_is_sent_that_nobody_wants() -> Refused {
         a.update(x, "a=1")?;
     }
     cluster.settle();
-    // Ten updates in one packet, two tails by router, one by letter and its acknowledgement.
+    // Ten updates in one packet, two high-water marks by router, one by peer message, and its
+    // acknowledgement.
     assert_eq!(cluster.traffic, before + 5);
     for _ in 0..10 {
         a.update(x, "a=1")?;

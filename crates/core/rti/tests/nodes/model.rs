@@ -1,5 +1,5 @@
-//! The random federations of the model, with each federate at a node of its own: after each step, and once all was said, the
-//! model and the federates agree.
+//! The random federations of the model, with each federate at a node of its own. After each step,
+//! once all messages are delivered, the model and the federates must agree.
 
 use crate::cluster::{Cluster, Faults, SOUND};
 use crate::common::{Fed, Refused, fom};
@@ -58,7 +58,8 @@ fn compare(auto_provide: bool, faults: Faults, seed: u64, ops: &[Op]) -> Result<
             prop_assert!(discoveries_lead(&told), "step {}: {:?} told {} {:?}", step, op, NAMES[who], told);
             let mut told: Vec<String> = told.iter().flat_map(|callback| split(callback)).collect();
             let mut expected = std::mem::take(&mut spec.told[who]);
-            // What is known elsewhere as which class is an estimate, see `Execution::relevance_of`.
+            // The class at which another node's federate knows an instance is an estimate, see
+            // `Objects::relevance_of`.
             told.retain(|callback| !callback.starts_with("updates"));
             expected.retain(|callback| !callback.starts_with("updates"));
             told.sort();
@@ -72,7 +73,7 @@ fn compare(auto_provide: bool, faults: Faults, seed: u64, ops: &[Op]) -> Result<
     Ok(())
 }
 
-/// Time passes between the steps, so that rates mean nothing here.
+/// Time passes between the steps, so rates mean nothing here.
 fn plain(op: Op) -> Op {
     let what = match op.what {
         What::Subscribe { class, attributes, active, .. } => {
@@ -127,7 +128,8 @@ impl Run {
         Ok(())
     }
 
-    /// With the number that the instance has at its node; one that is not there stays so.
+    /// The operation with the number that the instance has at its node. An unknown number stays as
+    /// it is.
     fn at_node(&self, what: What) -> What {
         let number = |instance: u32| self.instances.get(&instance).copied().unwrap_or(0x00ff_ffff);
         match what {

@@ -355,7 +355,7 @@ fn a_late_node_gets_a_snapshot_in_parts() -> Refused {
         }
         cluster.settle();
         c.subscribe("C", &["a"])?;
-        // Changes go on while the parts come.
+        // Changes continue while the parts arrive.
         for (round, &x) in of_a.iter().enumerate() {
             cluster.run(Duration::from_millis(7));
             match round % 3 {

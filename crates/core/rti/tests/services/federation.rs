@@ -327,7 +327,7 @@ fn a_join_of_a_session_that_ends_meanwhile_is_undone() {
     assert_eq!(world.connected("B").destroy("F"), Ok(()), "nobody is left behind");
 }
 
-/// Due slices of work; how many there were.
+/// Does all due slices of work. Returns how many there were.
 fn work_off(world: &World) -> usize {
     let inner = &mut *world.0.borrow_mut();
     let mut slices = 0;

@@ -1,4 +1,4 @@
-//! Limits of what one federate can make the RTI keep: at them, and one beyond.
+//! Limits on the state that one federate can make the RTI keep: at the limits, and one beyond.
 
 use crate::common::{Refused, World};
 use hla::Exception::*;
@@ -61,7 +61,8 @@ fn federation_executions() -> Refused {
     f.create("I", &[], TIME)
 }
 
-/// A client that asks for one list after the other and takes none cannot make the RTI keep them.
+/// A client that requests one list after the other and takes none of them cannot make the RTI keep
+/// them.
 #[test]
 fn lists_that_are_not_taken() {
     let mut rti = Rti::new(Config::default(), Box::new(NoFoms));

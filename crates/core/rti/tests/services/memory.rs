@@ -7,7 +7,7 @@ use rti::{Config, MemoryBounds};
 
 const TIME: &str = "HLAinteger64Time";
 
-/// What belongs to federation executions, in bytes.
+/// Memory of the contents of federation executions, in bytes.
 fn used(world: &World) -> usize {
     world.0.borrow().rti.memory().federations
 }
@@ -16,7 +16,7 @@ fn models(world: &World) -> usize {
     world.0.borrow().rti.memory().models
 }
 
-/// From now on federation executions may take so many bytes.
+/// Sets the bound for federation executions, in bytes.
 fn bound(world: &World, federations: usize) {
     world.0.borrow_mut().rti.set_memory_bounds(MemoryBounds { federations, ..MemoryBounds::default() });
 }
@@ -25,7 +25,7 @@ fn bound_models(world: &World, models: usize) {
     world.0.borrow_mut().rti.set_memory_bounds(MemoryBounds { models, ..MemoryBounds::default() });
 }
 
-/// Does something for which there is no memory: it is refused, and changes nothing.
+/// Makes a call for which there is no memory. It must be refused and change nothing.
 fn assert_no_room(world: &World, f: &Fed, what: &str, call: impl Fn() -> Refused) {
     let before = used(world);
     bound(world, before);

@@ -1,10 +1,10 @@
-//! Who owns an attribute (7.17 to 7.19).
+//! Queries of attribute ownership (7.17 to 7.19).
 
 use crate::common::{Fed, Refused, World};
 use hla::Exception::*;
 use hla::api::{ConnectWithConfigurationRequest, ResignAction, RtiConfiguration};
 
-/// A has registered a C.S with a and c; of the class's attributes nobody owns b.
+/// A has registered a C.S with a and c. The class's attribute b is unowned.
 fn registered(a: &Fed, b: &Fed) -> Refused<u32> {
     a.publish("C.S", &["a", "c"])?;
     let x = a.register("C.S")?;

@@ -9,7 +9,8 @@ use rti::{CallId, CallerId, Config};
 
 const ROOM: usize = 4;
 
-/// Two federates whose queues hold four callbacks; B knows an instance of A and then takes nothing more.
+/// Two federates whose queues hold four callbacks. B knows an instance of A, and then takes no more
+/// callbacks.
 fn slow_receiver() -> Refused<(World, Fed, Fed)> {
     let world = World::empty(Config { queue_callbacks_max: ROOM, ..Config::default() });
     let text = fom::main(&[]);
@@ -23,7 +24,7 @@ fn slow_receiver() -> Refused<(World, Fed, Fed)> {
     Ok((world, a, b))
 }
 
-/// Updates without anybody taking callbacks.
+/// Sends updates while nobody takes callbacks.
 fn update(world: &World, f: &Fed, attribute: &str, values: std::ops::Range<u8>) {
     let handle = f.attribute(attribute);
     let mut inner = world.0.borrow_mut();

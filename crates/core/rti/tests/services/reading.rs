@@ -1,4 +1,4 @@
-//! FOM modules that are read elsewhere, while calls of others go on.
+//! FOM modules that are read by jobs, while calls of others continue.
 
 use crate::common::fom;
 use base::{Moment, NodeKey};
@@ -29,7 +29,8 @@ fn set(texts: &[&str]) -> FomModuleSet {
     FomModuleSet { fom_module: texts.iter().enumerate().map(module).collect() }
 }
 
-/// An RTI whose jobs are run when a test says so, and whose proposals are committed when nothing else is said.
+/// An RTI whose jobs run when a test tells it to. Proposals are committed unless the test says
+/// otherwise.
 struct Driver {
     rti: Rti,
     calls: u32,
@@ -37,7 +38,7 @@ struct Driver {
 }
 
 impl Driver {
-    /// With callers 1 to 3, who are connected.
+    /// A driver with callers 1 to 3, which are connected.
     fn new(config: Config) -> Self {
         let mut driver = Self { rti: Rti::new(config, Box::new(NoFoms)), calls: 0, answers: Vec::new() };
         for caller in 1..=3 {
@@ -96,7 +97,7 @@ impl Driver {
         self.finish(job.run());
     }
 
-    /// The callers whose calls were answered since the last time, and how.
+    /// The callers whose calls were answered since the last call, with the results.
     fn answered(&mut self) -> Vec<(u64, Result<(), Exception>)> {
         let answers = std::mem::take(&mut self.answers);
         answers.into_iter().map(|(caller, answer)| (caller.0, answer.map(|_| ()))).collect()
@@ -134,7 +135,7 @@ fn nothing_is_read_twice() {
     d.run_job();
     assert_eq!(d.answered(), [(1, Ok(())), (2, Ok(()))], "in the order in which they came");
     assert_eq!(d.rti.modules_read(), 2);
-    // Modules that a federation has need no job.
+    // Modules that a federation already has need no job.
     d.join(1, &[&b, &a]);
     d.create(2, "F", &[&a, &long("C")]);
     assert_eq!(d.answered(), [(1, Ok(())), (2, Err(FederationExecutionAlreadyExists))]);
@@ -170,7 +171,7 @@ fn nothing_happens_for_a_caller_that_is_gone() {
     d.run_job();
     assert_eq!(d.answered(), [(3, Ok(()))], "the call behind them has its turn");
     assert_eq!(d.rti.modules_read(), 1, "what was read for the first is known");
-    // Given up, they are as good as gone.
+    // Calls that were given up are as good as gone.
     d.create(3, "I", &[&b]);
     let given_up = d.rti.fail_waiting(NOW, "no majority");
     assert_eq!(given_up.len(), 1);
@@ -260,7 +261,7 @@ fn large_models_are_freed_by_a_job() {
     assert_eq!(d.answered(), [(1, Ok(())), (1, Ok(()))]);
     d.run_job();
     assert!(d.rti.poll_job().is_none() && d.answered().is_empty());
-    // One that nobody waits for any longer.
+    // A call for which nobody waits any longer.
     d.create(1, "G", &[&huge]);
     let job = d.rti.poll_job().expect("a job");
     d.rti.close(NOW, CallerId(1));
@@ -269,7 +270,7 @@ fn large_models_are_freed_by_a_job() {
     assert!(d.rti.poll_job().is_none());
 }
 
-/// The command that the first node has committed, as another one gets it.
+/// The command that the first node has committed, in the form that another one gets.
 fn ordered(d: &mut Driver, caller: u64, texts: &[&str]) -> Command {
     d.calls += 1;
     let request = api::CreateFederationExecutionWithModulesRequest {
@@ -307,7 +308,7 @@ fn other_nodes_make_the_model_before_they_apply_the_command() {
     // A module is known by its name as well: in G, `B` has another one.
     assert_eq!(other.rti.modules_read(), 3);
 
-    // A node that is behind reads what it has not read.
+    // A node that lags behind reads the modules that it has not read.
     let snapshot = other.rti.snapshot();
     assert!(!d.rti.is_ready_to_restore(&snapshot), "it has read the modules, but has not merged those of G");
     d.run_job();
@@ -317,7 +318,8 @@ fn other_nodes_make_the_model_before_they_apply_the_command() {
     assert_eq!(d.rti.modules_read(), 3);
     assert!(d.rti.is_ready_to_restore(&snapshot), "nothing is new in it");
 
-    // And one that has read nothing reads everything once. The RTI of its next start knows all of it.
+    // A node that has read nothing reads everything once. The RTI of its next incarnation knows all
+    // of it.
     let mut late = Driver::new(Config::default());
     assert!(!late.rti.is_ready_to_restore(&snapshot));
     late.run_job();

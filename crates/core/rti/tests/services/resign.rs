@@ -82,8 +82,9 @@ fn unknown_actions_are_refused() {
     assert_eq!(a.resign(NoAction), Err(FederateNotExecutionMember));
 }
 
-/// What a federate is told of an object whose owner is lost, in a federation of this module at a node that chooses
-/// `DeleteObjectsThenDivest`; and how many objects are left, with and without an owner.
+/// The callbacks about an object whose owner is lost, in a federation of this module at a node that
+/// chooses `DeleteObjectsThenDivest`, and the number of objects that are left, with and without an
+/// owner.
 fn lost_with_module(switches: &str) -> Refused<(ResignAction, Vec<String>, (usize, usize))> {
     let world = World::empty(Config { automatic_resign: DeleteObjectsThenDivest, ..Config::default() });
     let text = fom::main(&["attributeScopeAdvisory"]);

@@ -62,7 +62,7 @@ fn answer(f: &Fed, request: Call) -> Result<Answer, Exception> {
     f.call(request).map_err(|error| error.exception)
 }
 
-/// Calls a service and compares what its response holds.
+/// Calls a service and compares the content of its response.
 macro_rules! gives {
     ($fed:expr, $request:ident { $($field:ident: $value:expr),* }, $response:ident, $expected:expr) => {
         match $fed.call(Call::$request(api::$request { $($field: $value),* })) {

@@ -1,4 +1,4 @@
-//! Time management (clause 8): what is there of it.
+//! Time management (clause 8): the part that is built.
 
 use crate::common::{Refused, World};
 use hla::Exception::*;

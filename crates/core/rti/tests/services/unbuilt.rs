@@ -1,4 +1,4 @@
-//! Services of groups that are not built yet: each says so, by name.
+//! Services of groups that are not built yet: each answers with an error that names it.
 
 use crate::common::{Fed, World};
 use hla::Exception;

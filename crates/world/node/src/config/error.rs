@@ -1,9 +1,9 @@
-//! Errors that point at the line.
+//! Configuration errors that point at the line.
 
 use std::fmt;
 use std::path::Path;
 
-/// Why a configuration cannot be used: where, the line itself, and what is wrong with it.
+/// The reason why a configuration cannot be used: the position, the line itself, and the defect.
 ///
 /// ```text
 /// meshrti.toml:2:1
@@ -12,13 +12,13 @@ use std::path::Path;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
-    /// The file, as its reader named it.
+    /// The file, as named by its reader.
     pub file: String,
-    /// Line and column, both from 1, where they are known.
+    /// Line and column, both from 1, if known.
     pub at: Option<(usize, usize)>,
-    /// What is wrong, and what was expected.
+    /// The defect, and the expected input.
     pub message: String,
-    /// The line and how many of its characters are meant.
+    /// The line, and the number of its characters that are marked.
     excerpt: Option<(String, usize)>,
 }
 
@@ -35,7 +35,7 @@ impl ConfigError {
         Self::spanned(file, text, error.message().to_owned(), error.span())
     }
 
-    /// Points at `span` of `text`, where that is known.
+    /// An error that points at `span` of `text`, if the span is known.
     pub(super) fn spanned(
         file: &str,
         text: &str,

@@ -1,17 +1,18 @@
-//! Addresses to listen on.
+//! Addresses on which federates connect.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::Deserialize;
 
-/// The port of the Federate Protocol over TCP.
+/// The default TCP port of the Federate Protocol.
 pub const DEFAULT_PORT: u16 = 15164;
 
-/// Where to listen: `tcp://host:port`.
+/// An address to listen on: `tcp://host:port`.
 ///
-/// The scheme may be left out, and so may the port, which is then [`DEFAULT_PORT`]. Port 0 lets the system choose.
-/// The host `*` is every address of this machine, IPv4 and IPv6; an IPv6 address stands in brackets.
+/// The scheme is optional, and so is the port, which defaults to [`DEFAULT_PORT`]. Port 0 lets the
+/// system choose. The host `*` means every address of this machine, IPv4 and IPv6. An IPv6 address
+/// is written in brackets.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct ListenAddress {
@@ -27,21 +28,21 @@ impl Default for ListenAddress {
     }
 }
 
-/// Why a text is no address to listen on.
+/// The reason why a text is not an address to listen on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ListenAddressError {
-    /// A kind of link that this program has no code for.
+    /// A kind of link that this program does not support.
     #[error("link scheme `{scheme}` is not in this build (it has: tcp), in `{text}`")]
     Scheme {
-        /// What stands before `://`.
+        /// The part before `://`.
         scheme: String,
         /// The whole text.
         text: String,
     },
-    /// What follows the colon is no port.
+    /// The part after the colon is not a port.
     #[error("`{port}` is no port (expected a number from 0 to 65535), in `{text}`")]
     Port {
-        /// What follows the colon.
+        /// The part after the colon.
         port: String,
         /// The whole text.
         text: String,
@@ -79,7 +80,8 @@ impl FromStr for ListenAddress {
     }
 }
 
-/// Splits `host:port`, `host` and `[v6]:port`; the port comes as text. `None` for anything else.
+/// Splits `host:port`, `host` and `[v6]:port`; the port is returned as text. `None` for anything
+/// else.
 pub(crate) fn split_host(text: &str) -> Option<(&str, Option<&str>)> {
     let text = text.strip_suffix('/').unwrap_or(text);
     let (host, port) = if let Some(inside) = text.strip_prefix('[') {

@@ -1,4 +1,4 @@
-//! How much memory clients may take.
+//! The memory that clients may use.
 
 use std::fmt;
 use std::str::FromStr as _;
@@ -6,24 +6,26 @@ use std::str::FromStr as _;
 use bytesize::ByteSize;
 use serde::Deserialize;
 
-/// The least useful memory: all uses of it get some megabytes.
+/// The smallest useful limit in bytes: each use of memory then gets some megabytes.
 const LEAST: usize = 64 << 20;
 
-/// What is taken where the system does not say how much memory there is.
+/// The limit, in bytes, that stands for any percentage if the system does not report its memory.
 const UNKNOWN: usize = 4 << 30;
 
-/// The memory that clients may take together: `"4GiB"`, or `"50%"` of what the process may use.
+/// The memory that clients together may use: `"4GiB"`, or `"50%"` of the memory that the process
+/// may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum MemoryLimit {
-    /// So many bytes, at least 64 MiB.
+    /// A number of bytes, at least 64 MiB.
     Bytes(usize),
-    /// A part of the machine's memory, from 1 to 100.
+    /// A percentage of the machine's memory, from 1 to 100.
     Percent(u8),
 }
 
 impl Default for MemoryLimit {
-    /// Half of it: counts are of contents, and what the system needs to keep them comes on top.
+    /// Half of it: the budget counts contents, and the overhead of the allocator and the system
+    /// comes on top.
     fn default() -> Self {
         Self::Percent(50)
     }
@@ -60,7 +62,7 @@ impl fmt::Display for MemoryLimit {
 }
 
 impl MemoryLimit {
-    /// In bytes, when the process may use `machine` bytes; `None`: nobody knows.
+    /// The limit in bytes if the process may use `machine` bytes; `None` if that is unknown.
     pub fn of_machine(self, machine: Option<usize>) -> usize {
         match self {
             Self::Bytes(bytes) => bytes,

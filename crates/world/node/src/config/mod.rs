@@ -1,9 +1,9 @@
 //! The configuration of a node: `meshrti.toml`.
 //!
-//! Reading ends in plain types, so that nothing below checks a setting again. A key that does not
-//! exist is an error which names the keys that do; see [`ConfigError`].
+//! Reading ends in plain types, so that no code below checks a setting again. A key that does not
+//! exist is an error that lists the existing ones; see [`ConfigError`].
 //!
-//! Lengths of time are written `"200us"`, `"3s"`, `"10min"`; sizes `"64KiB"`, `"1MB"`.
+//! Durations are written `"200us"`, `"3s"`, `"10min"`; sizes `"64KiB"`, `"1MB"`.
 //!
 //! ```toml
 //! name = "range-west"
@@ -34,30 +34,31 @@ pub use listen::{DEFAULT_PORT, ListenAddress, ListenAddressError};
 pub use memory::MemoryLimit;
 pub use network::Network;
 
-/// What a node calls itself unless told otherwise.
+/// The name of a node that is not given one.
 pub const DEFAULT_NAME: &str = "meshrti";
 
-/// Everything that can be set about a node. `Config::default()` is what an empty file means.
+/// All settings of a node. `Config::default()` is the meaning of an empty file.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Config {
-    /// What the node calls itself in logs and in the answer to a connect. Default `meshrti`.
+    /// The name of the node in logs and in the response to a connect. Default `meshrti`.
     pub name: String,
-    /// Where federates may connect. Default `["tcp://*:15164"]`: every IPv4 and IPv6 address.
+    /// The addresses on which federates may connect. Default `["tcp://*:15164"]`: every IPv4 and
+    /// IPv6 address.
     pub listen: Vec<ListenAddress>,
-    /// How much the node accepts.
+    /// Limits on what the node accepts.
     pub limits: Limits,
-    /// Who may connect.
+    /// The federates that may connect.
     pub access: Access,
     /// The life of a Federate Protocol session.
     pub session: Session,
     /// Federation executions that are created here.
     pub federation: Federation,
-    /// Where FOM modules that federates only name are looked for.
+    /// The places where FOM modules are looked up that federates name but do not send.
     pub fom: Fom,
     /// How the node stops.
     pub shutdown: Shutdown,
-    /// The node as one of many. Default: none, a node by itself.
+    /// The node as one of many. Default: none, for a single node.
     pub network: Option<Network>,
 }
 
@@ -77,51 +78,53 @@ impl Default for Config {
     }
 }
 
-/// `[limits]`: how much the node accepts.
+/// `[limits]`: limits on what the node accepts.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Limits {
-    /// Memory that clients may take together, as a size (`4GiB`) or as a part of what the process
-    /// may use of this machine (`50%`): the machine's memory, or less where a control group has a
-    /// limit. Default `50%`.
+    /// The memory that clients together may use, as a size (`4GiB`) or as a percentage of the
+    /// memory that the process may use (`50%`). The process may use the machine's memory, or less
+    /// if a control group limits it. Default `50%`.
     pub memory: MemoryLimit,
-    /// TCP connections open at a time; the next one is closed at once. More than sessions, as there are silent
-    /// connections and ones that are being closed. Default 6144.
+    /// Concurrent TCP connections. Further ones are closed at once. The limit is higher than that
+    /// of sessions, because there are silent connections and ones that are closing. Default 6144.
     pub connections: usize,
-    /// Federate Protocol sessions alive at a time, cut ones that may resume included; the next one is told
-    /// *out of resources*. Default 4096.
+    /// Concurrent Federate Protocol sessions, interrupted ones included. Further ones are refused
+    /// with *out of resources*. Default 4096.
     pub sessions: usize,
-    /// Sessions of one address (of IPv6, of one /64 network); the next one is told *out of resources*. Default: a
-    /// quarter of `sessions`, but 64 at least.
+    /// Concurrent sessions of one address (for IPv6: of one /64 network). Further ones are refused
+    /// with *out of resources*. Default: a quarter of `sessions`, but at least 64.
     pub sessions_per_address: Option<usize>,
-    /// Of `sessions`, those kept for addresses that have none. Default: a sixteenth of `sessions`.
+    /// The number of `sessions` that is reserved for addresses without a session. Default: a
+    /// sixteenth of `sessions`.
     pub reserved_sessions: Option<usize>,
-    /// Connections that have not yet opened or resumed a session; with the next one, the oldest one of the address
-    /// with the most of them is closed. Default 1024.
+    /// Connections that have not yet opened or resumed a session. Beyond it the oldest one of the
+    /// address with the most of them is closed. Default 1024.
     pub silent_connections: usize,
-    /// Sessions without a connect call; with the next one, the oldest one of the address with the most of them is
-    /// ended. Default 1024.
+    /// Sessions without a connect call. Beyond it the oldest one of the address with the most of
+    /// them is ended. Default 1024.
     pub unconnected_sessions: usize,
-    /// Calls of one federate that wait for their answer; with more its session ends. Default 65,536.
+    /// Calls of one federate that wait for their response. Beyond it the session is ended. Default
+    /// 65,536.
     pub calls: usize,
-    /// Messages kept per session for a resume. Default 2,000, what the clients keep.
+    /// Messages kept per session for a resume. Default 2,000, as many as the clients keep.
     pub history_messages: usize,
     /// Bytes of messages kept per session for a resume. Default `16MiB`.
     #[serde(deserialize_with = "units::size")]
     pub history: usize,
-    /// Longest message a federate may send. Default `64MiB`.
+    /// Longest message that a federate may send. Default `64MiB`.
     #[serde(deserialize_with = "units::size")]
     pub message: usize,
-    /// What may wait to be sent to one federate; beyond it best-effort messages are dropped, and a federate
-    /// that is this far behind with reliable ones is disconnected. Default `256MiB`.
+    /// Bytes that may wait for one federate. Beyond it best-effort messages are dropped; a federate
+    /// whose reliable messages alone exceed it is disconnected. Default `256MiB`.
     #[serde(deserialize_with = "units::size")]
     pub queue: usize,
-    /// Federation executions; the next one is refused. Default 1000.
+    /// Maximum number of federation executions. Further ones are refused. Default 1000.
     pub federations: usize,
-    /// Read from one connection before the next one has its turn. Default `256KiB`.
+    /// Bytes read from one connection before the next one gets its turn. Default `256KiB`.
     #[serde(deserialize_with = "units::size")]
     pub read: usize,
-    /// Written to one connection in one call. Default `256KiB`.
+    /// Bytes written to one connection in one system call. Default `256KiB`.
     #[serde(deserialize_with = "units::size")]
     pub write: usize,
 }
@@ -148,33 +151,34 @@ impl Default for Limits {
     }
 }
 
-/// The least default of [`Limits::sessions_per_address`]: small limits are for tests and small machines, whose
-/// federates often share one host.
+/// The smallest default of [`Limits::sessions_per_address`]. Low limits are set for tests and for
+/// small machines, where federates often share one host.
 const SESSIONS_PER_ADDRESS_LEAST: usize = 64;
 
 impl Limits {
-    /// Sessions of one address.
+    /// The limit on sessions of one address.
     pub fn sessions_per_address(&self) -> usize {
         self.sessions_per_address.unwrap_or((self.sessions / 4).max(SESSIONS_PER_ADDRESS_LEAST))
     }
 
-    /// Sessions kept for addresses that have none.
+    /// The number of sessions reserved for addresses without a session.
     pub fn reserved_sessions(&self) -> usize {
         self.reserved_sessions.unwrap_or(self.sessions / 16)
     }
 }
 
-/// `[access]`: who may connect.
+/// `[access]`: the federates that may connect.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Access {
-    /// When set, a federate has to connect with credentials of type HLAplainTextPassword and this password. It crosses
-    /// the network as it is. Default: none, everybody may connect.
+    /// If set, a federate must connect with credentials of type HLAplainTextPassword and this
+    /// password. The password crosses the network unencrypted. Default: none; every federate may
+    /// connect.
     pub password: Option<String>,
-    /// Wrong passwords that one address may try in `password-window`; then it is refused until the window is over.
-    /// Default 10.
+    /// Wrong passwords that one address may try in `password-window`. It is then refused until the
+    /// window is over. Default 10.
     pub wrong_passwords: u32,
-    /// How long wrong passwords count. Default `60s`.
+    /// Length of the window in which wrong passwords count. Default `60s`.
     #[serde(deserialize_with = "units::duration")]
     pub password_window: Duration,
 }
@@ -189,29 +193,32 @@ impl Default for Access {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Session {
-    /// A connection that has not opened or resumed a session by then is closed. Default `10s`.
+    /// How long a connection may take to open or resume a session before it is closed. Default
+    /// `10s`.
     #[serde(deserialize_with = "units::duration")]
     pub handshake_timeout: Duration,
-    /// A session without a connect call by then, or so long after a disconnect call, is ended. Default `10s`.
+    /// How long a session may stay without a connect call, at first or after a disconnect call,
+    /// before it is ended. Default `10s`.
     #[serde(deserialize_with = "units::duration")]
     pub connect_timeout: Duration,
-    /// When memory for messages of federates is short, those with long ones wait for so long; then
-    /// the one with the most is disconnected. Default `5s`.
+    /// While memory for input is short, federates with long messages are paused. If the shortage
+    /// lasts for this long, the one with the most input is disconnected. Default `5s`.
     #[serde(deserialize_with = "units::duration")]
     pub message_timeout: Duration,
-    /// A federate that was silent for this long is taken for disconnected; its session may still be resumed.
-    /// Must exceed the heartbeat interval of the federates, 60 s by default. `"never"` is for federates that send
-    /// no heartbeats. Default `180s`.
+    /// A federate that is silent for this long counts as disconnected; its session may still be
+    /// resumed. Must exceed the heartbeat interval of the federates, 60 s by default. `"never"` is
+    /// for federates that send no heartbeats. Default `180s`.
     #[serde(deserialize_with = "units::duration_or_never")]
     pub heartbeat_timeout: Option<Duration>,
-    /// A joined federate that was silent for too long may resume its session for this long; then it is resigned by its
-    /// automatic resign directive. Default `600s`.
+    /// How long a joined federate whose connection was silent too long may resume its session. It
+    /// is then resigned by its automatic resign directive. Default `600s`.
     #[serde(deserialize_with = "units::duration")]
     pub resume_window: Duration,
-    /// The same for a joined federate whose connection was closed, as it is when its process dies. Default `15s`.
+    /// The same for a joined federate whose connection was closed, as happens when its process
+    /// dies. Default `15s`.
     #[serde(deserialize_with = "units::duration")]
     pub closed_window: Duration,
-    /// The same for a federate that is not joined, and so has nothing to lose. Default `2s`.
+    /// The same for a federate that is not joined, and therefore has nothing to lose. Default `2s`.
     #[serde(deserialize_with = "units::duration")]
     pub unjoined_window: Duration,
 }
@@ -234,46 +241,48 @@ impl Default for Session {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Federation {
-    /// The automatic resign directive of their federates, at whatever node, unless the FOM modules set one. Default
-    /// `NoAction`, the standard's.
+    /// The automatic resign directive of their federates, at any node, unless the FOM modules set
+    /// one. Default `NoAction`, the standard's.
     pub automatic_resign: AutomaticResign,
 }
 
-/// What becomes of the objects of a federate that is lost, by the names that the standard has for it (1516.2-2025, switches
-/// table).
+/// How the objects of a lost federate are disposed of. The values have the names of the standard
+/// (1516.2-2025, switches table).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum AutomaticResign {
     /// All its attributes become unowned.
     UnconditionallyDivestAttributes,
     /// Objects that it may delete are deleted.
     DeleteObjects,
-    /// What it has asked to own is no longer asked for.
+    /// Its pending ownership acquisitions are cancelled.
     CancelPendingOwnershipAcquisitions,
     /// Objects that it may delete are deleted, its other attributes become unowned.
     DeleteObjectsThenDivest,
-    /// All of these.
+    /// All three of these.
     CancelThenDeleteThenDivest,
     /// Nothing: its objects stay, without an owner.
     #[default]
     NoAction,
 }
 
-/// `[fom]`: FOM modules, and where those that federates only name are looked for.
+/// `[fom]`: FOM modules, and where those are looked up that federates name but do not send.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Fom {
-    /// Folders that names such as `RPR_FOM.xml` are looked up in, in this order; a relative folder counts from
-    /// the configuration file. Nothing outside of them can be reached by name. Default: none.
+    /// Folders in which names such as `RPR_FOM.xml` are looked up, in this order. A relative folder
+    /// is relative to the configuration file. Files outside these folders cannot be reached by
+    /// name. Default: none.
     pub directories: Vec<PathBuf>,
-    /// Longest FOM module, unpacked. Default `64MiB`.
+    /// Longest FOM module in bytes, unpacked. Default `64MiB`.
     #[serde(deserialize_with = "units::size")]
     pub module: usize,
-    /// Longest FOM modules of one service call together, unpacked. Default `64MiB`.
+    /// Longest total of the FOM modules of one service call in bytes, unpacked. Default `64MiB`.
     #[serde(deserialize_with = "units::size")]
     pub call: usize,
-    /// FOM modules of one service call. Default 128.
+    /// Maximum number of FOM modules of one service call. Default 128.
     pub modules: usize,
-    /// Whether a federate may name any file this process can read by a `file:` URL. Default false.
+    /// Whether a federate may name, by a `file:` URL, any file that this process can read. Default
+    /// false.
     pub allow_file_urls: bool,
 }
 
@@ -293,7 +302,8 @@ impl Default for Fom {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Shutdown {
-    /// Longest wait, after a request to stop, for what is queued to reach the federates. Default `5s`.
+    /// Longest wait, after a request to stop, for queued messages to reach the federates. Default
+    /// `5s`.
     #[serde(deserialize_with = "units::duration")]
     pub grace: Duration,
 }
@@ -308,7 +318,7 @@ impl Config {
     /// Reads the file at `path`.
     ///
     /// # Errors
-    /// The file cannot be read, is no TOML, or says something that a node does not understand.
+    /// The file cannot be read, is not TOML, or has unknown keys or invalid values.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path).map_err(|e| ConfigError::unreadable(path, &e))?;
         let mut config = Self::parse(&text, &path.display().to_string())?;
@@ -327,10 +337,10 @@ impl Config {
         Ok(config)
     }
 
-    /// Reads `text`; `file` is what errors call it.
+    /// Parses `text`. Errors name `file` as its origin.
     ///
     /// # Errors
-    /// The text is no TOML, or says something that a node does not understand.
+    /// The text is not TOML, or has unknown keys or invalid values.
     pub fn parse(text: &str, file: &str) -> Result<Self, ConfigError> {
         let config: Self = toml::from_str(text).map_err(|e| ConfigError::located(file, text, &e))?;
         config.check().map_err(|what| ConfigError::whole(file, what))?;
@@ -340,7 +350,7 @@ impl Config {
         Ok(config)
     }
 
-    /// What cannot be said of one key by itself.
+    /// Checks the settings in combination, which no single key shows.
     fn check(&self) -> Result<(), String> {
         if self.listen.is_empty() {
             return Err(

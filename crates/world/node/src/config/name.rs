@@ -1,16 +1,16 @@
-//! What a node is called in its network.
+//! The name of a node in its network.
 
 use super::network::PlanError;
 use super::{Config, DEFAULT_NAME, ListenAddress};
 
 impl Config {
-    /// What this node is called among the nodes of its network: `network.name`, or `name`, or, where both are left at
-    /// their defaults, the name of the host with `suffix`, which should be drawn at random.
+    /// The name of this node among the nodes of its network: `network.name`, or `name`, or, if both
+    /// have their defaults, the name of the host with `suffix`, which should be drawn at random.
     pub fn network_name(&self, suffix: u16) -> String {
         self.given_name().unwrap_or_else(|| format!("{}-{suffix:04x}", host_name()))
     }
 
-    /// The name that somebody gave the node for its network.
+    /// The name that the configuration gives the node for its network.
     fn given_name(&self) -> Option<String> {
         let own = self.network.as_ref().and_then(|network| network.name.clone());
         own.or_else(|| (self.name != DEFAULT_NAME).then(|| self.name.clone()))
@@ -25,11 +25,13 @@ impl Config {
         self.settle(suffix)
     }
 
-    /// Decides what depends on who this node is: its name in the network (a default one ends in `suffix`), and where it
-    /// listens according to the topology file. Flags that overrule the configuration come after this.
+    /// Derives the settings that depend on the identity of this node: its name in the network (a
+    /// default one ends in `suffix`), and the addresses on which it listens according to the
+    /// topology file. Command-line flags that overrule the configuration are applied later.
     ///
     /// # Errors
-    /// The topology file does not have this node, there are links besides it, or settings do not go together.
+    /// The topology file does not contain this node, links are configured besides it, or settings
+    /// contradict each other.
     pub fn settle(&mut self, suffix: u16) -> Result<(), PlanError> {
         let name = self.network_name(suffix);
         let given = self.given_name();
@@ -52,7 +54,7 @@ impl Config {
     }
 }
 
-/// The name of this machine, or something in its place.
+/// The name of this machine, or a substitute.
 fn host_name() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host: String = host.trim().chars().filter(|c| !c.is_control()).take(32).collect();

@@ -1,4 +1,4 @@
-//! What is accepted, and what the errors say.
+//! Accepted configurations, and the texts of errors.
 
 use super::*;
 

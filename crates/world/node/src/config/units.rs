@@ -7,12 +7,12 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 use wan::units::parse_duration;
 
-/// A length of time such as `"200us"`.
+/// Deserializes a duration such as `"200us"`.
 pub(super) fn duration<'de, D: Deserializer<'de>>(input: D) -> Result<Duration, D::Error> {
     parse_duration(&String::deserialize(input)?).map_err(D::Error::custom)
 }
 
-/// A length of time, or `"never"`.
+/// Deserializes a duration, or `"never"`.
 pub(super) fn duration_or_never<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Duration>, D::Error> {
     match String::deserialize(input)?.as_str() {
         "never" => Ok(None),
@@ -20,7 +20,7 @@ pub(super) fn duration_or_never<'de, D: Deserializer<'de>>(input: D) -> Result<O
     }
 }
 
-/// A size such as `"64KiB"`, in bytes.
+/// Deserializes a size such as `"64KiB"`, in bytes.
 pub(super) fn size<'de, D: Deserializer<'de>>(input: D) -> Result<usize, D::Error> {
     let text = String::deserialize(input)?;
     let size = bytesize::ByteSize::from_str(&text).map_err(|e| {

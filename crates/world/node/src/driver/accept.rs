@@ -15,22 +15,22 @@ use super::machine::Machine;
 use crate::config::ListenAddress;
 use crate::link::{has_no_ipv6, resolve};
 
-/// Connections that the system keeps while the node has no time to accept them.
+/// Connections that the system queues while the node has no time to accept them.
 const BACKLOG: i32 = 1024;
 
-/// The first wait after a failure to accept; it doubles with every further failure in a row.
+/// The first wait after a failure to accept. It doubles with every further failure in a row.
 const RETRY_MIN: Duration = Duration::from_millis(10);
 
 /// The longest wait after a failure to accept.
 const RETRY_MAX: Duration = Duration::from_secs(1);
 
-/// A node cannot listen where it was told to.
+/// A configured address on which the node cannot listen.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot listen on {address}: {source}")]
 pub struct BindError {
-    /// The address as it was configured.
+    /// The address, as configured.
     pub address: String,
-    /// What the system says.
+    /// The error of the system.
     pub source: io::Error,
 }
 
@@ -54,7 +54,7 @@ pub(crate) async fn tcp_listeners(host: &str, port: u16) -> io::Result<Vec<TcpLi
         .collect()
 }
 
-/// One listening socket. The unspecified IPv6 address takes IPv4 connections too.
+/// Opens one listening socket. The unspecified IPv6 address also accepts IPv4 connections.
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     if address.is_ipv6() {
@@ -68,7 +68,8 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::from_std(socket.into())
 }
 
-/// Accepts connections for ever. A failure, such as a lack of file descriptors, delays and does not end this.
+/// Accepts connections for ever. A failure, such as a lack of file descriptors, delays it and does
+/// not end it.
 pub(super) async fn accept<M: Machine + 'static>(
     hub: Rc<Hub<M>>,
     listener: TcpListener,
@@ -78,7 +79,8 @@ pub(super) async fn accept<M: Machine + 'static>(
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
-                // An IPv4 peer of a listener for both families is shown as what it is.
+                // A listener for both families reports IPv4 peers as mapped addresses. They are
+                // converted back.
                 let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
                 retry = RETRY_MIN;
                 if hub.core.borrow().table.len() >= connections_max {
@@ -88,7 +90,7 @@ pub(super) async fn accept<M: Machine + 'static>(
                     connection::start(&hub, stream, peer);
                 }
             }
-            // These concern one connection, which is gone, and not the listener.
+            // These errors concern one connection, which is gone, and not the listener.
             Err(error)
                 if matches!(
                     error.kind(),

@@ -1,4 +1,4 @@
-//! A node on a thread of its own, inside a program that does something else.
+//! A node on a thread of its own, inside another program.
 
 use std::net::SocketAddr;
 use std::thread::JoinHandle;
@@ -11,21 +11,22 @@ use super::run::{Node, runtime};
 use super::stats::NodeStats;
 use crate::{Config, KernelError, StateFile};
 
-/// Why a background node did not start.
+/// The reason why a background node did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// An address cannot be listened on.
+    /// The node cannot listen on an address.
     #[error(transparent)]
     Bind(#[from] BindError),
-    /// The settings of the network do not fit.
+    /// The settings of the network are invalid.
     #[error(transparent)]
     Kernel(#[from] KernelError),
-    /// The system gives no thread or no event queue.
+    /// The system cannot create a thread or an event queue.
     #[error("cannot start a node: {0}")]
     System(#[from] std::io::Error),
 }
 
-/// A running node on its own thread. Dropping it stops the node and waits for its end.
+/// A running node on its own thread. Dropping it stops the node and waits for the end of the
+/// thread.
 pub struct Background {
     addresses: Vec<SocketAddr>,
     link_addresses: Vec<String>,
@@ -34,10 +35,10 @@ pub struct Background {
 }
 
 impl Background {
-    /// Starts a node of `config` whose machine is made, on the node's thread, by `machine`.
+    /// Starts a node with the settings `config`. `machine` makes its machine, on the node's thread.
     ///
     /// # Errors
-    /// An address cannot be listened on, or the system has no thread to give.
+    /// The node cannot listen on an address, or the system cannot create a thread.
     pub fn start<M, F>(config: Config, machine: F) -> Result<Self, StartError>
     where
         M: Machine + 'static,
@@ -46,7 +47,8 @@ impl Background {
         Self::try_start(config, |config| Ok((machine(config), None)))
     }
 
-    /// As [`Background::start`], with a machine that may not come about, and the file that it keeps its state in.
+    /// Like [`Background::start`], with a `machine` that may fail and that also returns the file
+    /// for the state.
     ///
     /// # Errors
     /// Those of `machine` and of [`Background::start`].
@@ -58,7 +60,7 @@ impl Background {
         let (stop, stopped) = oneshot::channel::<()>();
         let (bound, binding) = std::sync::mpsc::sync_channel(1);
         let thread = std::thread::Builder::new().name(format!("node {}", config.name)).spawn(move || {
-            // It stays on its thread, and so is made there.
+            // The runtime cannot leave its thread, so it is made there.
             let runtime = match runtime() {
                 Ok(runtime) => runtime,
                 Err(error) => {
@@ -74,7 +76,7 @@ impl Background {
                 match bind.await {
                     Ok(node) => {
                         let _ = bound.send(Ok((node.addresses().to_vec(), node.link_addresses())));
-                        // A dropped sender is a request to stop as well.
+                        // A dropped sender is also a request to stop.
                         node.run(async { drop(stopped.await) }).await
                     }
                     Err(error) => {
@@ -89,17 +91,17 @@ impl Background {
         Ok(Self { addresses, link_addresses, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Where the node listens, with the ports that the system chose.
+    /// The addresses on which the node listens, with the ports that the system chose.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// Where the node listens for other nodes, as URLs, with the ports that the system chose.
+    /// The URLs on which the node listens for other nodes, with the ports that the system chose.
     pub fn link_addresses(&self) -> &[String] {
         &self.link_addresses
     }
 
-    /// Stops the node, waits for its end, and returns what it did in numbers; zeros if its thread panicked.
+    /// Stops the node, waits for its end, and returns its counters; zeros if its thread panicked.
     pub fn stop(mut self) -> NodeStats {
         self.finish()
     }

@@ -1,10 +1,10 @@
-//! The host's monotonic clock as the machines see it.
+//! The host's monotonic clock, converted for the machines.
 
 use std::time::Instant;
 
 use base::Moment;
 
-/// Moments count from the creation of the clock.
+/// A clock whose moments count from its creation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     start: Instant,
@@ -19,7 +19,7 @@ impl Clock {
         Moment::from_nanos(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// The instant of `moment`; `None` for one so late that it never comes.
+    /// The instant of `moment`; `None` for one too late to be represented.
     pub(crate) fn instant(self, moment: Moment) -> Option<tokio::time::Instant> {
         let offset = moment.since(Moment::ZERO);
         self.start.checked_add(offset).map(tokio::time::Instant::from_std)

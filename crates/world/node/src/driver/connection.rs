@@ -18,15 +18,15 @@ use super::hub::Hub;
 use super::machine::Machine;
 use super::table::End;
 
-/// After the last byte was written the peer has this long to close its side. Closing before it has read
-/// everything would make the system throw away what it has not read.
+/// After the last byte was written, the peer has this long to close its side. If the socket were
+/// closed earlier, the system would discard data that the peer has not read yet.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// Sockets that are kept so. Thousands of clients a second that are refused would otherwise take all files that a
-/// process may have open; beyond this one a peer may not see why it was refused.
+/// Number of sockets that may linger. Thousands of refused clients a second would otherwise exhaust
+/// the file descriptors of the process. Beyond this number, a peer may not see why it was refused.
 const LINGERING_MAX: usize = 256;
 
-/// Starts the task of a connection that was just accepted.
+/// Starts the task of a newly accepted connection.
 pub(super) fn start<M: Machine + 'static>(hub: &Rc<Hub<M>>, stream: TcpStream, peer: SocketAddr) {
     let session_id = match fresh_session_id() {
         Ok(id) => id,
@@ -45,7 +45,8 @@ pub(super) fn start<M: Machine + 'static>(hub: &Rc<Hub<M>>, stream: TcpStream, p
     tokio::task::spawn_local(serve(hub, conn, read).instrument(span));
 }
 
-/// A session id nobody can guess: it is all that protects the resumption of a session. Zero means *no session*.
+/// An unguessable session id: it is the only protection of a session's resumption. Zero means *no
+/// session*.
 fn fresh_session_id() -> Result<u64, getrandom::Error> {
     loop {
         let id = getrandom::u64()?;
@@ -74,7 +75,7 @@ async fn serve<M: Machine>(hub: Rc<Hub<M>>, conn: ConnId, mut read: OwnedReadHal
     }
 }
 
-/// Serves whatever the socket is ready for. Ready when the connection is over.
+/// Does all the work for which the socket is ready. Ready when the connection is over.
 fn poll<M: Machine>(hub: &Hub<M>, conn: ConnId, read: &mut OwnedReadHalf, cx: &mut Context<'_>) -> Poll<End> {
     loop {
         ready_to_write(hub, conn, cx);
@@ -112,7 +113,7 @@ fn poll<M: Machine>(hub: &Hub<M>, conn: ConnId, read: &mut OwnedReadHalf, cx: &m
     }
 }
 
-/// Writes what a full socket left over as soon as there is room.
+/// Writes the rest that a full socket left, as soon as there is room.
 fn ready_to_write<M: Machine>(hub: &Hub<M>, conn: ConnId, cx: &mut Context<'_>) {
     let mut core = hub.core.borrow_mut();
     loop {
@@ -128,7 +129,7 @@ fn ready_to_write<M: Machine>(hub: &Hub<M>, conn: ConnId, cx: &mut Context<'_>) 
     }
 }
 
-/// Reads and forgets until the peer has closed its side.
+/// Reads and discards until the peer has closed its side.
 async fn linger(mut read: OwnedReadHalf) {
     let mut scratch = [0; 512];
     let drained = async { while matches!(read.read(&mut scratch).await, Ok(count) if count > 0) {} };

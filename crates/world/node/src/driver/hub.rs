@@ -1,4 +1,4 @@
-//! What all tasks of a node share: the machine, the writing halves and the buffers.
+//! The state shared by all tasks of a node: the machine, the writing halves and the buffers.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -19,36 +19,36 @@ use super::stats::NodeStats;
 use super::table::{End, Outbound, Table};
 use crate::link::{Groups, Links};
 
-/// A read of at most this part of the read buffer is copied out of it: a few bytes that somebody keeps would else keep
-/// the whole buffer.
+/// A read of at most this fraction of the read buffer is copied out of it. Otherwise a few bytes
+/// that are kept would keep the whole buffer alive.
 const COPY_OUT_PART: usize = 16;
 
-/// A connection's answer waits for the writes to this many others that what it said has caused.
+/// Number of writes, caused by a connection's input, that precede the answer to that connection.
 const WRITES_BEFORE_ANSWER: usize = 8;
 
-/// A turn from which on federates may notice that they have waited: as long as they would for a hard disk.
+/// Duration of a turn from which on federates may notice the wait: it is as long as a disk access.
 const SLOW_TURN: Duration = Duration::from_millis(20);
 
-/// The sizes that the driver works with, in bytes.
+/// Sizes of the driver's buffers, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
     pub(super) read: usize,
     pub(super) write: usize,
 }
 
-/// Shared by all tasks of one node, which all run on one thread.
+/// The state shared by all tasks of one node, which all run on one thread.
 pub(crate) struct Hub<M> {
     pub(crate) clock: Clock,
     pub(crate) core: RefCell<Core<M>>,
-    /// Signalled when the machine wants to be woken earlier than the timer knows.
+    /// Signalled when the machine must be woken earlier than the timer is set.
     pub(super) earlier: Notify,
     /// Signalled when a connection is gone.
     pub(super) departed: Notify,
-    /// Sockets that wait for their peers to close, after their connections ended.
+    /// Number of ended connections whose sockets wait for their peers to close.
     pub(super) lingering: Rc<Cell<usize>>,
-    /// What the timer was told last.
+    /// The moment for which the timer is set.
     armed: Cell<Moment>,
-    /// Where the outcomes of jobs come from; the task that waits for them has it.
+    /// The receiver of the outcomes of jobs, until its task takes it.
     done: Cell<Option<Done>>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Core<M> {
     pub(super) table: Table,
     pub(crate) links: Links,
     pub(crate) groups: Groups,
-    /// To the task that stores states.
+    /// The channel to the task that stores states.
     pub(super) persist: Option<UnboundedSender<Persist>>,
     pub(crate) stats: NodeStats,
     worker: Worker,
@@ -92,17 +92,17 @@ impl<M: Machine> Hub<M> {
         }
     }
 
-    /// Lets the machine act on something, and does what it then wants. Returns when that was.
+    /// Runs `action` on the machine and carries out the outputs. Returns the time.
     pub(crate) fn act(&self, action: impl FnOnce(&mut M, Moment)) -> Moment {
         self.act_for(None, action)
     }
 
-    /// Tells the machine what happened, and does what it then wants.
+    /// Passes an input to the machine and carries out the outputs.
     pub(crate) fn handle(&self, input: Input<'_>) {
         self.act(|machine, now| machine.handle(now, input));
     }
 
-    /// Like [`act`](Hub::act), with something that came from `origin`.
+    /// Like [`act`](Hub::act), for an input from `origin`.
     fn act_for(&self, origin: Option<ConnId>, action: impl FnOnce(&mut M, Moment)) -> Moment {
         let mut core = self.core.borrow_mut();
         let now = self.clock.now();
@@ -113,7 +113,7 @@ impl<M: Machine> Hub<M> {
         now
     }
 
-    /// Counts and logs a turn that began at `begin` and took too long.
+    /// Counts and logs a turn that began at `begin`, if it took too long.
     fn watch(&self, core: &mut Core<M>, begin: Moment) {
         let now = self.clock.now();
         let took = now.since(begin);
@@ -127,7 +127,7 @@ impl<M: Machine> Hub<M> {
         tracing::warn!(ms = took.as_millis(), cause, "slow turn: the federates of this node have waited");
     }
 
-    /// Lets the machine act on what was read from `conn`, and acknowledges it.
+    /// Passes the bytes read from `conn` to the machine, and acknowledges them.
     pub(super) fn receive(&self, conn: ConnId) {
         let bytes = self.core.borrow_mut().take_read(conn);
         self.act_for(Some(conn), |machine, now| machine.handle(now, Input::Bytes { conn, bytes }));
@@ -162,7 +162,7 @@ impl<M: Machine> Hub<M> {
         self.departed.notify_waiters();
     }
 
-    /// Tells the timer when it would else sleep too long.
+    /// Wakes the timer task if it would sleep too long.
     fn rearm(&self, machine: &M) {
         let wanted = machine.poll_timeout().unwrap_or(Moment::MAX);
         if wanted < self.armed.get() {
@@ -171,7 +171,7 @@ impl<M: Machine> Hub<M> {
         }
     }
 
-    /// Hands the outcomes of jobs to the machine; never ends.
+    /// Passes the outcomes of jobs to the machine. Never ends.
     pub(super) async fn finish_jobs(&self) {
         let Some(mut done) = self.done.take() else { return };
         while let Some(done) = done.recv().await {
@@ -179,7 +179,7 @@ impl<M: Machine> Hub<M> {
         }
     }
 
-    /// Wakes the machine whenever it wants to be woken; never ends.
+    /// Wakes the machine at its timeouts. Never ends.
     pub(super) async fn keep_time(&self) {
         loop {
             let wanted = self.core.borrow().machine.poll_timeout().unwrap_or(Moment::MAX);
@@ -206,7 +206,7 @@ impl<M: Machine> Core<M> {
         }
     }
 
-    /// Takes what was read from `conn` out of the read buffer.
+    /// Takes the bytes read from `conn` out of the read buffer.
     fn take_read(&mut self, conn: ConnId) -> Bytes {
         if let Some(outbound) = self.table.get_mut(conn) {
             outbound.acknowledged = false;
@@ -221,10 +221,11 @@ impl<M: Machine> Core<M> {
         self.read_buffer.split().freeze()
     }
 
-    /// Does what the machine wants: sends over links and to groups, and writes to connections.
+    /// Carries out the outputs of the machine: sends over links and to groups, and writes to
+    /// connections.
     ///
-    /// What `origin` said is passed on to [`WRITES_BEFORE_ANSWER`] others before it gets its own answer: each write costs
-    /// microseconds, and the others are what it was said for.
+    /// Input of `origin` is passed on to [`WRITES_BEFORE_ANSWER`] others before `origin` gets its
+    /// own answer. Each write costs microseconds, and the input was meant for the others.
     fn write_ready(&mut self, now: Moment, origin: Option<ConnId>) {
         let (mut waiting, mut others) = (None, 0);
         loop {
@@ -253,7 +254,8 @@ impl<M: Machine> Core<M> {
                     }
                 }
                 Some(Output::Job(job)) => self.worker.run(*job),
-                // Room in its queue may make the machine send more, to anybody.
+                // The write may make room in the origin's queue, and the machine may then have more
+                // to send to anybody.
                 None => match waiting.take() {
                     Some(origin) => self.write_to(now, origin),
                     None => return,
@@ -262,12 +264,13 @@ impl<M: Machine> Core<M> {
         }
     }
 
-    /// Writes to `conn` until the machine has nothing more for it, or its socket is full.
+    /// Writes to `conn` until the machine has no more data for it, or its socket is full.
     fn write_to(&mut self, now: Moment, conn: ConnId) {
         let Some(outbound) = self.table.get_mut(conn) else { return };
         let mut more = outbound.end.is_none() && !outbound.close_after;
         while more {
-            // A full socket's task comes back when there is room; until then the machine may want it closed.
+            // The task of a full socket returns when there is room. Until then the machine may want
+            // the connection closed.
             let budget = if outbound.unsent.is_empty() { self.sizes.write } else { 0 };
             self.write_buffer.clear();
             let transmit = self.machine.poll_transmit(now, conn, &mut self.write_buffer, budget);
@@ -283,7 +286,7 @@ impl<M: Machine> Core<M> {
                 continue;
             }
             if !outbound.unsent.is_empty() {
-                outbound.unsent.extend_from_slice(&self.write_buffer); // the machine's last words
+                outbound.unsent.extend_from_slice(&self.write_buffer); // the machine's last output
                 continue;
             }
             match send(&outbound.socket, &mut self.write_buffer, &mut self.stats) {
@@ -311,7 +314,7 @@ impl<M: Machine> Core<M> {
         }
     }
 
-    /// The socket of `conn` has room again.
+    /// Continues to write: the socket of `conn` has room again.
     pub(super) fn write_more(&mut self, now: Moment, conn: ConnId) {
         let Some(outbound) = self.table.get_mut(conn) else { return };
         match send(&outbound.socket, &mut outbound.unsent, &mut self.stats) {
@@ -334,7 +337,7 @@ impl<M: Machine> Core<M> {
     }
 }
 
-/// Writes `data` and removes from it what was written; false when the socket took no more.
+/// Writes `data` and removes the written part. Returns false when the socket took no more.
 fn send(socket: &OwnedWriteHalf, data: &mut BytesMut, stats: &mut NodeStats) -> std::io::Result<bool> {
     while !data.is_empty() {
         match socket.try_write(data) {

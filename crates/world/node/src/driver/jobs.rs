@@ -1,4 +1,5 @@
-//! The thread for work that would keep everybody waiting: the machine goes on while it runs.
+//! The thread for jobs: work that would keep everybody waiting. The machine continues while it
+//! runs.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,23 +9,23 @@ use kernel::{Job, JobDone};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tracing::{error, warn};
 
-/// Outcomes of jobs. At most one is queued, since a machine hands out one job at a time.
+/// The outcomes of jobs. At most one is queued, because a machine hands out one job at a time.
 pub(super) type Done = UnboundedReceiver<JobDone>;
 
-/// One thread, which runs jobs in the order in which they come. It starts with the first.
+/// A thread that runs jobs in order. It is started by the first job.
 pub(super) struct Worker {
     jobs: Option<Sender<Job>>,
     done: UnboundedSender<JobDone>,
 }
 
 impl Worker {
-    /// A worker, and where the outcomes of its jobs come out.
+    /// A worker, and the receiver of the outcomes of its jobs.
     pub(super) fn new() -> (Self, Done) {
         let (done, outcomes) = unbounded_channel();
         (Self { jobs: None, done }, outcomes)
     }
 
-    /// Has a job run. Dropping the worker ends its thread when the last job is done.
+    /// Queues a job. Dropping the worker ends its thread after the last job.
     pub(super) fn run(&mut self, job: Job) {
         if self.jobs.is_none() {
             self.jobs = start(self.done.clone());
@@ -36,7 +37,7 @@ impl Worker {
         if let Some(job) = refused {
             warn!("the system gives no thread to read FOM modules on: everybody waits meanwhile");
             self.jobs = None;
-            // A node that stops does not want to know.
+            // A node that is stopping no longer receives outcomes.
             let _ = self.done.send(run(job));
         }
     }
@@ -62,7 +63,7 @@ fn work(jobs: &Receiver<Job>, done: &UnboundedSender<JobDone>) {
     }
 }
 
-/// Runs a job. One that panics costs only the call that it is for.
+/// Runs a job. A panic costs only the call for which the job is.
 fn run(job: Job) -> JobDone {
     let id = job.id();
     catch_unwind(AssertUnwindSafe(|| job.run())).unwrap_or_else(|panic| JobDone::panicked(id, said(&*panic)))

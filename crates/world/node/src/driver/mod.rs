@@ -1,11 +1,13 @@
 //! Drives one [`Machine`] with real sockets and a real clock, on one thread.
 //!
-//! One task for each connection waits until its socket can be read or, when it was found full, written. Whatever a
-//! read makes the machine want to send, to whomever, is written at once and from the same place: there is no queue
-//! and no task between a federate's update and the socket of its subscribers. A socket that takes no more keeps what
-//! it did not take; the rest stays in the machine, which knows what may be dropped, until the socket is writable.
+//! Each connection has one task, which waits until its socket can be read or, after it was full,
+//! written. All data that a read makes the machine send, to any connection, is written at once and
+//! from the same place. There is no queue and no task between a federate's update and the sockets
+//! of its subscribers. A full socket keeps the bytes that it did not accept. The rest stays in the
+//! machine, which knows what may be dropped, until the socket is writable.
 //!
-//! All connections share one read buffer and one write buffer, so that an idle one costs a task and a socket.
+//! All connections share one read buffer and one write buffer, so that an idle one costs only a
+//! task and a socket.
 
 mod accept;
 mod background;

@@ -1,4 +1,4 @@
-//! Storing what a machine wants to survive a crash, off the node's thread.
+//! Storage of the state that must survive a crash, off the node's thread.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -11,10 +11,11 @@ use super::hub::Hub;
 use super::machine::{Input, Machine};
 use crate::StateFile;
 
-/// A disk that took neither a state nor its removal is tried again after this time.
+/// Wait before a retry after a disk accepted neither a state nor its removal.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Stores the latest state, again and again, and tells the machine; never ends while the hub lives.
+/// Stores the latest state, again and again, and confirms it to the machine. Never ends while the
+/// hub lives.
 pub(super) async fn keep_state<M: Machine>(
     hub: Rc<Hub<M>>,
     file: Arc<StateFile>,
@@ -34,9 +35,9 @@ pub(super) async fn keep_state<M: Machine>(
     }
 }
 
-/// Stores a state. If the disk does not take it, the old one goes: a vote by what is out of date
-/// could make two networks of one, while without a file the node merely has no vote when it is
-/// started again. False when that failed as well.
+/// Stores a state. If that fails, it removes the old one: a vote based on an outdated state could
+/// split the network into two, whereas without a file the node merely has no vote after a restart.
+/// Returns false if the removal failed as well.
 async fn is_stored(file: &Arc<StateFile>, persist: &Persist) -> bool {
     let Err(error) = store(file, persist.image.clone()).await else { return true };
     let path = file.path().display();

@@ -1,4 +1,4 @@
-//! A node from its first to its last moment.
+//! The life of a node, from start to end.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -19,14 +19,14 @@ use super::stats::NodeStats;
 use crate::link::{self, Fabric, Greetings, LinkContext, LinkInput, Listener, Plain, Quic, StreamLayer};
 use crate::{Config, StateFile};
 
-/// While the node stops its machine is asked this often whether it has left the network.
+/// Interval at which the machine of a stopping node is asked whether it has left the network.
 const LEAVE_POLL: Duration = Duration::from_millis(10);
 
-/// A runtime for a [`Node`]. Its tasks stay on its thread, which a `LocalSet` on any other runtime would see to as well,
-/// but at the price of a second queue that everything goes through.
+/// A runtime for a [`Node`]. Its tasks stay on its thread. A `LocalSet` on any other runtime would
+/// ensure this as well, but everything would pass through a second queue.
 ///
 /// # Errors
-/// The system has no event queue to give.
+/// The system cannot create an event queue.
 pub fn runtime() -> std::io::Result<LocalRuntime> {
     Builder::new_current_thread().enable_all().build_local(LocalOptions::default())
 }
@@ -45,16 +45,16 @@ pub struct Node<M> {
 }
 
 impl<M: Machine + 'static> Node<M> {
-    /// Opens the listening sockets of `config` for `machine`. Federates may connect from now on, and are served from
-    /// [`run`](Node::run) on.
+    /// Opens the listening sockets of `config` for `machine`. Federates may connect from now on,
+    /// and are served from [`run`](Node::run) on.
     ///
     /// # Errors
-    /// An address cannot be listened on.
+    /// The node cannot listen on an address.
     pub async fn bind(config: &Config, machine: M) -> Result<Self, BindError> {
         Self::bind_in(None, config, machine).await
     }
 
-    /// [Binds](Node::bind) a node of a parallel program, whose links to other ranks `fabric` carries.
+    /// [Binds](Node::bind) a node of a parallel program. `fabric` carries its links to other ranks.
     ///
     /// # Errors
     /// As for [`bind`](Node::bind).
@@ -102,34 +102,35 @@ impl<M: Machine + 'static> Node<M> {
         })
     }
 
-    /// Where the node listens, with the ports that the system chose.
+    /// The addresses on which the node listens, with the ports that the system chose.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// Where the node listens for other nodes, as URLs, with the ports that the system chose.
+    /// The URLs on which the node listens for other nodes, with the ports that the system chose.
     pub fn link_addresses(&self) -> Vec<String> {
         self.link_listeners.iter().map(Listener::url).collect()
     }
 
-    /// Wraps the TCP streams of all links by `layer`.
+    /// Wraps the TCP streams of all links with `layer`.
     #[must_use]
     pub fn with_stream_layer(mut self, layer: Rc<dyn StreamLayer>) -> Self {
         self.links.layer = layer;
         self
     }
 
-    /// Stores what the machine wants to survive a crash in `file`.
+    /// Stores the state that must survive a crash in `file`.
     #[must_use]
     pub fn with_state(mut self, file: Option<StateFile>) -> Self {
         self.state = file;
         self
     }
 
-    /// Serves federates until `stop` is ready. Then nobody is accepted any more, the federates are told, and what
-    /// is queued for them is written, for as long as `shutdown.grace` allows. Returns what happened in numbers.
+    /// Serves federates until `stop` is ready. Then it accepts no more connections, tells the
+    /// federates, and writes queued messages for at most `shutdown.grace`. Returns the counters.
     ///
-    /// It has to run on a [`runtime`], or another one whose tasks stay on their thread: a node is one thread.
+    /// It must run on a [`runtime`], or on another one whose tasks stay on their thread, because a
+    /// node is single-threaded.
     pub async fn run(self, stop: impl Future<Output = ()>) -> NodeStats {
         let Self {
             hub,
@@ -175,7 +176,8 @@ impl<M: Machine + 'static> Node<M> {
         let jobs_abort = jobs.abort_handle();
         tokio::select! {
             () = stop => {}
-            // A node that cannot make the object models of its network must not go on without them.
+            // A node that cannot build the object models of its network must not continue without
+            // them.
             ended = jobs => if let Err(panic) = ended.map_err(JoinError::into_panic) {
                 std::panic::resume_unwind(panic);
             },
@@ -193,7 +195,7 @@ impl<M: Machine + 'static> Node<M> {
     }
 }
 
-/// Tells the machine where others reach it.
+/// Tells the machine the URLs at which others reach it.
 fn tell_addresses<M: Machine>(hub: &Hub<M>, advertise: &[link::LinkUrl], listeners: &[Listener]) {
     let mut fixed: Vec<String> = advertise.iter().map(ToString::to_string).collect();
     let mut every = Vec::new();
@@ -229,7 +231,7 @@ async fn drain<M: Machine>(hub: &Hub<M>, grace: Duration) {
             if connections == 0 && left {
                 return;
             }
-            // Whether the machine has left is known by asking.
+            // The machine does not signal that it has left; it must be asked.
             let _ = tokio::time::timeout(LEAVE_POLL, departed).await;
         }
     };

@@ -1,7 +1,7 @@
 //! Counters of a node.
 
-/// What a node's sockets did since it started. Every field counts up and has its unit in its name, but for
-/// `open_connections`, which is a level.
+/// Counters of a node's sockets since its start. Every field only rises and has its unit in its
+/// name, except `open_connections`, which is a level.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct NodeStats {
     /// Connections that are open now.
@@ -12,32 +12,33 @@ pub struct NodeStats {
     pub refused_connections: u64,
     /// Failures to accept, such as a lack of file descriptors.
     pub accept_errors: u64,
-    /// Connections that ended with an error of the network rather than an orderly close.
+    /// Connections that ended with a network error instead of an orderly close.
     pub failed_connections: u64,
     /// Reads that brought data.
     pub reads: u64,
     /// Bytes received.
     pub read_bytes: u64,
-    /// Writes that a socket took, at least in part.
+    /// Writes that a socket accepted, at least in part.
     pub writes: u64,
     /// Bytes sent.
     pub written_bytes: u64,
-    /// Writes that a socket did not take completely, because its peer reads too slowly.
+    /// Writes that a socket did not accept completely, because its peer reads too slowly.
     pub full_sockets: u64,
     /// Links to other nodes that came up.
     pub opened_links: u64,
     /// Attempts to make a link that failed.
     pub failed_link_attempts: u64,
-    /// Links of others that were refused, or that never said who they are.
+    /// Links of others that were refused, or that never identified themselves.
     pub refused_links: u64,
-    /// Turns that took 20 ms or longer: whoever else had something to say waited for them.
+    /// Turns of 20 ms or longer. All other federates and links waited for them.
     pub slow_turns: u64,
-    /// The longest of all turns that took 20 ms or longer, in µs.
+    /// The longest of these turns, in µs.
     pub longest_turn_us: u64,
 }
 
 impl NodeStats {
-    /// Calls `f` with the name and the value of every counter: the only list of their names.
+    /// Calls `f` with the name and the value of every counter. This is the only list of their
+    /// names.
     pub fn each(&self, mut f: impl FnMut(&'static str, u64)) {
         f("open_connections", self.open_connections);
         f("accepted_connections", self.accepted_connections);

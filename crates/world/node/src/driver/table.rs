@@ -8,12 +8,12 @@ use fedpro::server::ConnId;
 use socket2::SockRef;
 use tokio::net::tcp::OwnedWriteHalf;
 
-/// How a connection is to end, once the driver or the machine has decided so.
+/// The way in which a connection ends, once the driver or the machine has decided it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// The machine has nothing more to say, and all of it was written.
+    /// The machine has no more data, and all of it was written.
     Finished,
-    /// The machine wants the peer gone at once, whatever is still to be written.
+    /// The machine wants the connection closed at once, without writing the rest.
     CutOff,
     /// The peer closed its side.
     Eof,
@@ -24,15 +24,16 @@ pub(super) enum End {
 /// The writing half of one connection.
 pub(super) struct Outbound {
     pub(super) socket: OwnedWriteHalf,
-    /// What a full socket did not take.
+    /// Bytes that a full socket did not accept.
     pub(super) unsent: BytesMut,
-    /// The machine wants the connection closed once `unsent` is written.
+    /// Close the connection once `unsent` is written.
     pub(super) close_after: bool,
     /// Set when the connection is over; its task then ends it.
     pub(super) end: Option<End>,
-    /// The task of the connection, when it has to look at the socket again.
+    /// The task of the connection, to be woken when it must look at the socket again.
     pub(super) task: Option<Waker>,
-    /// What was read is acknowledged: something was written since, or the system was told to do it at once.
+    /// The last read is acknowledged: something was written since, or the system was told to
+    /// acknowledge at once.
     pub(super) acknowledged: bool,
 }
 
@@ -54,13 +55,15 @@ impl Outbound {
         }
     }
 
-    /// Acknowledges at once what was read, unless a write since then has carried the acknowledgement.
+    /// Acknowledges the last read at once, unless a later write has carried the acknowledgement.
     ///
-    /// A peer that leaves Nagle's algorithm on, as the C++ client does, holds back a small message until the previous
-    /// one is acknowledged. The response to a callback is such a message: no answer carries its acknowledgement, the
-    /// system delays it by 40 ms, and the peer's next call waits as long. `TCP_QUICKACK` sends it now. The option does
-    /// not last, as the next answer ends it, so each read that needs it sets it again. Setting it after every read
-    /// would cost a tenth of the processor time of a round trip; here a round trip costs no system call more.
+    /// A peer that leaves Nagle's algorithm on, as the C++ client does, holds a small message back
+    /// until the previous one is acknowledged. The response to a callback is such a message. No
+    /// answer carries its acknowledgement, the system delays the acknowledgement by 40 ms, and the
+    /// peer's next call waits as long. `TCP_QUICKACK` sends it now. The option does not last,
+    /// because the next answer ends it; so each read that needs it sets it again. Setting it after
+    /// every read would cost a tenth of the processor time of a round trip. In this way a round trip
+    /// costs no additional system call.
     pub(super) fn acknowledge(&mut self) {
         if std::mem::replace(&mut self.acknowledged, true) {
             return;

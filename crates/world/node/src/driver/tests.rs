@@ -1,4 +1,4 @@
-//! The driver with small machines over real loopback sockets.
+//! The driver, with small machines, over real loopback sockets.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -13,8 +13,9 @@ use tokio::net::TcpStream;
 use super::*;
 use crate::Config;
 
-/// Sends what a connection says to every connection, itself included. `Q` closes the connection that says it; `F`
-/// floods all others with a megabyte each time; `T` is answered a little later with `t`.
+/// Sends the input of each connection to every connection, itself included. `Q` closes the
+/// connection that sends it. `F` floods all others with a megabyte each time. `T` is answered a
+/// little later with `t`.
 #[derive(Default)]
 struct Chorus {
     queues: BTreeMap<ConnId, (VecDeque<Bytes>, bool)>,
@@ -152,9 +153,10 @@ async fn the_machine_is_woken_in_time() {
     expect(&mut a, "t").await;
 }
 
-/// A peer with Nagle's algorithm holds back `x` until the message before it is acknowledged. That has no answer, but
-/// makes the machine say `t` 20 ms later. So `x` comes first if the acknowledgement is sent at once, and `t` if the
-/// system delays it, by 40 ms or more. The order is counted, as a busy machine may swap some.
+/// A peer with Nagle's algorithm holds `x` back until the message before it is acknowledged. That
+/// message has no answer, but makes the machine send `t` 20 ms later. So `x` comes first if the
+/// acknowledgement is sent at once, and `t` if the system delays it, by 40 ms or more. The orders
+/// are counted, because a busy machine may swap some.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[tokio::test]
 async fn small_messages_of_a_peer_with_nagle_are_not_held_back() {
@@ -189,7 +191,7 @@ async fn a_peer_that_does_not_read_delays_nobody() {
         lively.write_all(b"F").await.unwrap();
         expect(&mut lively, "f").await;
     }
-    // The stuck one wakes up, and has lost nothing.
+    // The stuck peer continues, and has lost nothing.
     let mut rest = vec![1; 32 << 20];
     tokio::time::timeout(Duration::from_secs(20), stuck.read_exact(&mut rest))
         .await

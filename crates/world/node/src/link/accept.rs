@@ -21,7 +21,7 @@ use crate::driver::{Hub, Machine, tcp_listeners};
 /// The wait after a failure to accept.
 const RETRY: Duration = Duration::from_millis(100);
 
-/// Somewhere that other nodes connect to.
+/// A listener for links of other nodes.
 pub(crate) enum Listener {
     Tcp(TcpListener),
     Quic(quinn::Endpoint),
@@ -33,11 +33,11 @@ pub(crate) enum Listener {
 enum Arrival {
     Tcp(tokio::net::TcpStream),
     Quic(Box<quinn::Incoming>),
-    /// A stream that is as it has to be.
+    /// A stream that needs no further set-up.
     Ready(Raw),
 }
 
-/// Opens what `listen` names.
+/// Opens the listeners of `listen`.
 pub(crate) async fn bind(listen: &LinkListen, context: &LinkContext) -> io::Result<Vec<Listener>> {
     match listen.scheme {
         Scheme::Memory => Ok(vec![Listener::Memory(MemoryListener::bind(&listen.host)?)]),
@@ -57,7 +57,8 @@ pub(crate) async fn bind(listen: &LinkListen, context: &LinkContext) -> io::Resu
 }
 
 impl Listener {
-    /// Where it listens, with the port that the system chose; `None` for one without an address of IP.
+    /// The address, with the port that the system chose; `None` for a listener without an IP
+    /// address.
     pub(crate) fn local_addr(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(listener) => listener.local_addr().ok(),
@@ -66,7 +67,7 @@ impl Listener {
         }
     }
 
-    /// Its kind.
+    /// The kind of its links.
     pub(crate) fn scheme(&self) -> Scheme {
         match self {
             Self::Tcp(_) => Scheme::Tcp,
@@ -100,7 +101,7 @@ impl Listener {
     }
 }
 
-/// Takes links for ever.
+/// Accepts links for ever.
 pub(crate) async fn listen<M: Machine + 'static>(
     hub: Rc<Hub<M>>,
     mut listener: Listener,
@@ -117,7 +118,7 @@ pub(crate) async fn listen<M: Machine + 'static>(
     }
 }
 
-/// Gives a connection a place among those that have not said who they are, and listens to it.
+/// Gives a connection a place among those that have not identified themselves, and listens to it.
 fn take<M: Machine + 'static>(hub: &Rc<Hub<M>>, arrival: Arrival, context: &Rc<LinkContext>) {
     let (peer, address) = (arrival.peer(), arrival.address());
     let mut greetings = context.greetings.borrow_mut();
@@ -145,7 +146,7 @@ fn take<M: Machine + 'static>(hub: &Rc<Hub<M>>, arrival: Arrival, context: &Rc<L
     greetings.attend(number, task.abort_handle());
 }
 
-/// One link that another node made, from its first to its last moment.
+/// Serves one link that another node made, from start to end.
 async fn admit<M: Machine + 'static>(
     hub: Rc<Hub<M>>,
     arrival: Arrival,
@@ -185,7 +186,7 @@ impl<M: Machine> Place<M> {
 
 impl<M> Drop for Place<M> {
     fn drop(&mut self) {
-        // A task that is dropped while the node is being dropped finds nothing borrowed.
+        // A task that is dropped together with its node finds the core not borrowed.
         if let Ok(mut core) = self.0.core.try_borrow_mut() {
             core.links.accepted -= 1;
         } else {
@@ -195,7 +196,7 @@ impl<M> Drop for Place<M> {
 }
 
 impl Arrival {
-    /// The address of its peer; all links inside of one program or job have the same.
+    /// The address of its peer. All links inside one program or job share an address.
     fn address(&self) -> Address {
         let ip = match self {
             Self::Tcp(stream) => stream.peer_addr().ok().map(|peer| peer.ip()),

@@ -11,7 +11,7 @@ use super::stream::Raw;
 use super::{LinkContext, LinkInput, LinkUrl, Scheme, TargetId, fabric, memory, sockets, task};
 use crate::driver::{Hub, Input, Machine};
 
-/// Connects to whomever the machine wants; never ends.
+/// Connects to the targets that the machine wants. Never ends.
 pub(crate) async fn keep_connecting<M: Machine + 'static>(hub: Rc<Hub<M>>, context: Rc<LinkContext>) {
     let asked = Rc::clone(&hub.core.borrow().links.asked);
     loop {
@@ -55,7 +55,7 @@ pub(crate) async fn reach(context: &LinkContext, url: &LinkUrl) -> Result<Establ
     Box::pin(establish::initiate(raw, &url.options)).await.map_err(|error| error.to_string())
 }
 
-/// Connects, and says nothing yet.
+/// Connects, and writes nothing yet.
 pub(super) async fn raw(context: &LinkContext, url: &LinkUrl) -> Result<Raw, String> {
     match url.scheme {
         Scheme::Memory => memory::connect(&url.host).map_err(|error| error.to_string()),
@@ -79,7 +79,7 @@ async fn connect_tcp(context: &LinkContext, url: &LinkUrl) -> io::Result<Raw> {
     Err(failure)
 }
 
-/// Sets a TCP stream up and wraps it; `host` is where it leads to when this node connected it.
+/// Configures a TCP stream and wraps it. `host` is the peer's name if this node connected.
 pub(super) async fn wrap(context: &LinkContext, stream: TcpStream, host: Option<&str>) -> io::Result<Raw> {
     sockets::tune(&stream)?;
     let peer = sockets::canonical(stream.peer_addr()?);

@@ -1,9 +1,10 @@
 //! The datagram side of a link: UDP beside a TCP link, or the datagrams of a QUIC connection.
 //!
-//! A UDP datagram begins with its kind (0 probe, 1 answer, 2 frame), the receiver's token (8 octets) and a number (8
-//! octets); what follows is the frame. Datagrams that do not begin with the token are none of the link's. Each side
-//! probes: frames travel as datagrams only while probes are answered, so that a firewall that swallows UDP costs best
-//! effort nothing but its speed. A datagram of QUIC begins with the number alone.
+//! A UDP datagram begins with its kind (0 probe, 1 answer, 2 frame), the receiver's token (8
+//! octets) and a number (8 octets). The frame follows. A datagram without the token does not belong
+//! to the link. Each side sends probes, and frames travel as datagrams only while the probes are
+//! answered. A firewall that drops UDP therefore costs best effort nothing but its speed. A QUIC
+//! datagram begins with the number alone.
 
 use std::io;
 use std::rc::Rc;
@@ -20,10 +21,10 @@ pub(crate) const UDP_HEADER: usize = 17;
 /// Octets before the frame in a QUIC datagram.
 pub(crate) const QUIC_HEADER: usize = 8;
 
-/// What a UDP datagram is.
+/// The kind of a UDP datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Asks for an answer.
+    /// Requests an answer.
     Probe = 0,
     /// Answers a probe.
     Answer = 1,
@@ -31,7 +32,7 @@ pub(crate) enum Kind {
     Frame = 2,
 }
 
-/// Writes a UDP datagram.
+/// Encodes a UDP datagram.
 pub(crate) fn write(out: &mut BytesMut, kind: Kind, token: u64, number: u64, frame: &[u8]) {
     out.put_u8(kind as u8);
     out.put_u64(token);
@@ -39,7 +40,7 @@ pub(crate) fn write(out: &mut BytesMut, kind: Kind, token: u64, number: u64, fra
     out.put_slice(frame);
 }
 
-/// Reads a UDP datagram; `None` when it does not begin as it has to.
+/// Decodes a UDP datagram; `None` if its header is invalid.
 pub(crate) fn read(datagram: &[u8], token: u64) -> Option<(Kind, u64, &[u8])> {
     let (header, frame) = datagram.split_first_chunk::<UDP_HEADER>()?;
     let (&kind, header) = header.split_first()?;
@@ -54,13 +55,13 @@ pub(crate) fn read(datagram: &[u8], token: u64) -> Option<(Kind, u64, &[u8])> {
     (u64::from_be_bytes(*theirs) == token).then_some((kind, number, frame))
 }
 
-/// What datagrams go out by.
+/// The transport by which datagrams are sent.
 pub(crate) enum Way {
-    /// A UDP socket that is connected with the peer's.
+    /// A UDP socket that is connected to the peer's.
     Udp {
         /// The socket.
         socket: Rc<UdpSocket>,
-        /// What the peer's datagrams have to begin with.
+        /// The token with which datagrams to the peer begin.
         token: u64,
         /// Longest payload, in bytes.
         mtu: usize,
@@ -69,25 +70,25 @@ pub(crate) enum Way {
     Quic(quinn::Connection),
 }
 
-/// Whether a datagram can be sent.
+/// Whether a datagram can be sent now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Room {
-    /// Now.
+    /// It can be sent now.
     Yes,
-    /// The task is woken when it can.
+    /// Not now. The task is woken when it can.
     Woken,
-    /// Nobody is woken; ask again soon.
+    /// Not now, and no task is woken; ask again soon.
     AskAgain,
 }
 
 /// The sending side.
 pub(crate) struct DatagramSender {
     way: Way,
-    /// Whether frames may travel as datagrams for now.
+    /// Whether frames may travel as datagrams at present.
     pub(crate) usable: bool,
     number: u64,
     buffer: BytesMut,
-    /// A datagram that the socket did not take although it said it would.
+    /// A datagram that the socket did not accept although it had announced room.
     held: Option<Bytes>,
 }
 
@@ -107,7 +108,7 @@ impl DatagramSender {
         }
     }
 
-    /// Whether a datagram can be sent. What was held back goes first.
+    /// Whether a datagram can be sent. A datagram that was held back goes first.
     pub(crate) fn poll_room(&mut self, cx: &mut Context<'_>, counters: &mut LinkCounts) -> Room {
         loop {
             match &self.way {
@@ -129,7 +130,7 @@ impl DatagramSender {
         }
     }
 
-    /// Sends a frame, with this number or the one after the last.
+    /// Sends a frame with this number, or with the one after the last.
     pub(crate) fn send(&mut self, number: Option<u64>, frame: &[u8], counters: &mut LinkCounts) {
         self.number = number.unwrap_or(self.number + 1);
         match &self.way {
@@ -158,13 +159,13 @@ impl DatagramSender {
 
 /// The receiving side.
 pub(crate) enum DatagramReceiver {
-    /// The socket, what datagrams have to begin with, and what those to the peer have to.
+    /// A UDP socket, and the tokens of both directions.
     Udp {
         /// The socket.
         socket: Rc<UdpSocket>,
-        /// What datagrams have to begin with.
+        /// The token with which received datagrams must begin.
         token: u64,
-        /// What the peer's datagrams have to begin with.
+        /// The token with which datagrams to the peer begin.
         peer_token: u64,
     },
     /// The connection.

@@ -1,11 +1,14 @@
-//! The emulated line: delay, jitter, loss and rate of a link, so that a WAN can be rehearsed on a desk.
+//! The emulated line: delay, jitter, loss and rate of a link, so that a WAN can be rehearsed on a
+//! desk.
 //!
-//! What a line does to datagrams is [`wan::Channel`]'s, the same as in simulated runs: a datagram may be lost, it
-//! occupies the line for its size over the rate, then travels for the delay plus its jitter, and jitter may let a later
-//! one overtake it. In the reliable stream nothing is lost and nothing overtakes: there a lost frame, and all behind it,
-//! come later by the time of a retransmission.
+//! [`wan::Channel`] decides the fate of datagrams, in the same way as in simulated runs. A datagram
+//! may be lost. It occupies the line for its size divided by the rate, then travels for the delay
+//! plus its jitter; jitter may let a later one overtake it. In the reliable stream nothing is lost
+//! and nothing overtakes: a lost frame and all frames behind it arrive later by the time of a
+//! retransmission.
 //!
-//! The machine is asked for a frame only when the line is free, so that what is urgent overtakes what still waits.
+//! The machine is asked for a frame only when the line is free, so that urgent frames overtake
+//! those that still wait.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -17,41 +20,41 @@ use wan::{Channel, Jitter, LineSpec, Loss, Order, SpecError};
 /// Longest delay, and jitter, that is emulated.
 pub const EMULATED_DELAY_MAX: Duration = wan::DELAY_MAX;
 
-/// What may be under way on an emulated line, in bytes. More is not taken.
+/// Limit of the bytes under way on an emulated line. The line takes no more.
 const IN_FLIGHT_MAX: usize = 16 << 20;
 
-/// The line may be used this much ahead of time: timers of the driver are no finer.
+/// The line may be used this much ahead of time, because the timers of the driver are no finer.
 const TICK: Duration = Duration::from_millis(1);
 
-/// The least time that a retransmission in the stream takes.
+/// Minimum duration of a retransmission in the stream.
 const RETRANSMISSION_MIN: Duration = Duration::from_millis(10);
 
-/// What a frame costs on the line besides its own bytes: headers of IP and TCP.
+/// Bytes that a frame occupies on the line in addition to its own: headers of IP and TCP.
 const OVERHEAD: usize = 40;
 
-/// What is emulated in one direction of a link.
+/// The emulation of one direction of a link.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Emulation {
-    /// From one end to the other.
+    /// The one-way delay.
     pub delay: Duration,
-    /// What is added, drawn for every frame.
+    /// Additional delay, drawn for every frame.
     pub jitter: Jitter,
-    /// Lost frames.
+    /// The loss of frames.
     pub loss: Loss,
-    /// Bits per second; `None` is as fast as the real link.
+    /// Bits per second; `None`: as fast as the real link.
     pub rate: Option<u64>,
 }
 
 impl Emulation {
-    /// Whether anything is emulated.
+    /// Whether nothing is emulated.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 
-    /// What cannot be said of one value by itself.
+    /// Checks the values in combination.
     ///
     /// # Errors
-    /// The jitter makes delays shorter by more than the delay.
+    /// The jitter can shorten a delay by more than the delay.
     pub fn check(&self) -> Result<(), SpecError> {
         LineSpec::from(self).check()
     }
@@ -67,7 +70,8 @@ impl From<&Emulation> for LineSpec {
 impl TryFrom<LineSpec> for Emulation {
     type Error = String;
 
-    /// Links wait for the line instead of dropping from a queue, and have no copies, reordering or cuts of their own.
+    /// Links wait for the line instead of dropping from a queue. They have no copies, reordering or
+    /// cuts of their own.
     fn try_from(spec: LineSpec) -> Result<Self, String> {
         let emulation =
             Self { delay: spec.delay, jitter: spec.jitter, loss: spec.loss.clone(), rate: spec.rate };
@@ -81,11 +85,11 @@ impl TryFrom<LineSpec> for Emulation {
 /// One direction of a link at work.
 pub(crate) struct Line {
     channel: Channel,
-    /// What a loss costs in the stream.
+    /// The delay that a loss causes in the stream.
     retransmission: Duration,
     stream: VecDeque<(Moment, Bytes)>,
     datagrams: BTreeMap<(Moment, u64), Bytes>,
-    /// Datagrams ever put on the line: the number of the last one.
+    /// Number of datagrams ever put on the line, which is the number of the last one.
     count: u64,
     bytes: usize,
     /// Datagrams that the emulation lost.
@@ -96,7 +100,7 @@ impl Line {
     pub(crate) fn new(emulation: &Emulation, seed: Seed) -> Self {
         let spec = LineSpec { order: Order::Free, ..LineSpec::from(emulation) };
         Self {
-            // A line that was idle for less than two ticks was so because the timer was late.
+            // An idle time of less than two ticks is attributed to a late timer.
             channel: Channel::new(spec, seed).with_slack(2 * TICK),
             retransmission: (2 * emulation.delay).max(RETRANSMISSION_MIN),
             stream: VecDeque::new(),
@@ -112,7 +116,7 @@ impl Line {
         self.bytes < IN_FLIGHT_MAX && self.channel.busy_until() <= now + TICK
     }
 
-    /// Puts a frame of the stream on the line.
+    /// Puts a frame of the reliable stream on the line.
     pub(crate) fn push(&mut self, now: Moment, frame: Bytes) {
         let lost = self.channel.draw_loss(now);
         let (_, mut arrival) = self.channel.carry(now, frame.len() + OVERHEAD);
@@ -143,8 +147,9 @@ impl Line {
         Some(frame)
     }
 
-    /// The next datagram that has arrived by `now`, and its number: from 1 on in the order in which they were put on the line,
-    /// those that were lost included, so that the other side sees gaps and overtaking as it does on a real line.
+    /// The next datagram that has arrived by `now`, and its number. Numbers start at 1 and follow
+    /// the order in which datagrams were put on the line, lost ones included. The other side
+    /// therefore sees gaps and overtaking as on a real line.
     pub(crate) fn pop_datagram(&mut self, now: Moment) -> Option<(u64, Bytes)> {
         let entry = self.datagrams.first_entry().filter(|entry| entry.key().0 <= now)?;
         let number = entry.key().1;
@@ -153,19 +158,19 @@ impl Line {
         Some((number, frame))
     }
 
-    /// Everything in the stream, at once: the link is about to be closed.
+    /// All frames of the stream, at once: the link is about to be closed.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = Bytes> + '_ {
         self.stream.drain(..).map(|(_, frame)| frame)
     }
 
-    /// When to look again, for what is under way.
+    /// When to look again for arrivals.
     pub(crate) fn next_arrival(&self) -> Option<Moment> {
         let stream = self.stream.front().map(|&(arrival, _)| arrival);
         let datagram = self.datagrams.first_key_value().map(|(&(arrival, _), _)| arrival);
         stream.into_iter().chain(datagram).min()
     }
 
-    /// When to look again, for the line to be free.
+    /// When the line is free again.
     pub(crate) fn free_at(&self) -> Moment {
         Moment::from_nanos(self.channel.busy_until().as_nanos().saturating_sub(TICK.as_nanos() as u64))
     }

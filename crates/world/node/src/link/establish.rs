@@ -1,4 +1,4 @@
-//! The first records of a link: both drivers agree on datagrams and emulation.
+//! The first records of a link, by which both drivers agree on datagrams and emulation.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -28,7 +28,7 @@ pub(crate) struct Established {
     pub(crate) local_ip: Option<IpAddr>,
 }
 
-/// Why no link came of a connection.
+/// The reason why a connection did not become a link.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EstablishError {
     #[error("{0}")]
@@ -43,7 +43,7 @@ pub(crate) enum EstablishError {
     Hello(#[from] HelloError),
 }
 
-/// One side's end of the datagrams, before the other side's is known.
+/// This side's end of the datagrams, before the other side's is known.
 enum Offered {
     Nothing,
     Udp { socket: UdpSocket, token: u64, mtu: usize },
@@ -68,7 +68,7 @@ impl Offered {
         })
     }
 
-    /// Both ends, now that the other's is known.
+    /// Joins both ends, once the other's is known.
     async fn join(
         self,
         peer: Option<DatagramOffer>,
@@ -92,7 +92,7 @@ impl Offered {
     }
 }
 
-/// The side that connected.
+/// Establishes the side that connected.
 pub(crate) async fn initiate(mut raw: Raw, options: &LinkOptions) -> Result<Established, EstablishError> {
     let offered = match (options.best_effort, &raw.quic) {
         (BestEffort::Udp, _) => Offered::udp(raw.local_ip, options.mtu.unwrap_or(DEFAULT_MTU))?,
@@ -109,14 +109,14 @@ pub(crate) async fn initiate(mut raw: Raw, options: &LinkOptions) -> Result<Esta
     finish(raw, reader, &options.out, sender, receiver)
 }
 
-/// The side that was connected to.
+/// Establishes the side that accepted.
 pub(crate) async fn accept(mut raw: Raw) -> Result<Established, EstablishError> {
     let mut reader = FrameReader::new();
     let hello = match hear(&mut raw.read, &mut reader).await {
         Ok(hello) => hello,
         Err(error) => {
             if let EstablishError::Hello(HelloError::Version(_)) = &error {
-                // So that the other side can say what is wrong, too.
+                // Sent so that the other side can also report the error.
                 let _ = say(&mut raw.write, &Hello::default()).await;
             }
             return Err(error);
@@ -124,7 +124,7 @@ pub(crate) async fn accept(mut raw: Raw) -> Result<Established, EstablishError> 
     };
     let offered = match (&hello.datagrams, &raw.quic) {
         (Some(offer), None) if offer.port != 0 => {
-            // Without a UDP socket best effort goes with everything else.
+            // Without a UDP socket, best effort travels in the reliable stream.
             Offered::udp(raw.local_ip, usize::from(offer.mtu).max(256)).unwrap_or(Offered::Nothing)
         }
         (Some(_), Some(connection)) if connection.max_datagram_size().is_some() => {

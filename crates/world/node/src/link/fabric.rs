@@ -1,4 +1,5 @@
-//! Links of a parallel program, whose processes (*ranks*) reach each other by other means than sockets: `mpi://RANK`.
+//! Links of a parallel program, whose processes (*ranks*) reach each other without sockets:
+//! `mpi://RANK`.
 
 use std::future::Future;
 use std::io;
@@ -7,33 +8,33 @@ use std::rc::Rc;
 
 use super::stream::{BoxRead, BoxWrite, Raw};
 
-/// A stream to another rank, once it is there.
+/// A stream to another rank, once it is established.
 pub type FabricConnecting = Pin<Box<dyn Future<Output = io::Result<(BoxRead, BoxWrite)>>>>;
 
-/// A stream that another rank made, and its number.
+/// A stream made by another rank, and that rank's number.
 pub type FabricAccepting<'a> = Pin<Box<dyn Future<Output = io::Result<(u32, (BoxRead, BoxWrite))>> + 'a>>;
 
-/// Reliable streams between ranks. A stream that is dropped is closed; its other end reads to the end of what was
-/// written.
+/// Reliable streams between ranks. A stream that is dropped is closed; its other end can still read
+/// everything that was written.
 pub trait Fabric {
     /// The number of this rank.
     fn rank(&self) -> u32;
-    /// Takes streams of other ranks from now on.
+    /// Accepts streams of other ranks from now on.
     ///
     /// # Errors
-    /// Somebody of this process does so already.
+    /// This process already has a listener.
     fn listen(&self) -> io::Result<Box<dyn FabricListener>>;
-    /// Makes a stream to a rank. Dropping the future gives it up.
+    /// Makes a stream to a rank. Dropping the future cancels it.
     fn connect(&self, rank: u32) -> FabricConnecting;
 }
 
-/// Takes streams until it is dropped.
+/// Accepts streams until it is dropped.
 pub trait FabricListener {
     /// The next stream that another rank made.
     fn accept(&mut self) -> FabricAccepting<'_>;
 }
 
-/// A node without a fabric.
+/// The error of a node without a fabric.
 fn absent() -> io::Error {
     io::Error::new(
         io::ErrorKind::Unsupported,
@@ -41,7 +42,7 @@ fn absent() -> io::Error {
     )
 }
 
-/// Connects to the node of a rank, given in decimal.
+/// Connects to the node of a rank, which is given in decimal.
 pub(super) async fn connect(fabric: Option<&Rc<dyn Fabric>>, rank: &str) -> io::Result<Raw> {
     let fabric = fabric.ok_or_else(absent)?;
     let number =
@@ -49,14 +50,14 @@ pub(super) async fn connect(fabric: Option<&Rc<dyn Fabric>>, rank: &str) -> io::
     Ok(raw(number, fabric.connect(number).await?))
 }
 
-/// Takes links from the nodes of other ranks.
+/// Accepts links from the nodes of other ranks.
 pub(crate) struct RankListener {
     pub(super) rank: u32,
     listener: Box<dyn FabricListener>,
 }
 
 impl RankListener {
-    /// Listens at `rank`, which has to be this one, or `*`.
+    /// Listens at `rank`, which must be this one, or `*`.
     pub(super) fn bind(fabric: Option<&Rc<dyn Fabric>>, rank: &str) -> io::Result<Self> {
         let fabric = fabric.ok_or_else(absent)?;
         let own = fabric.rank();

@@ -1,4 +1,4 @@
-//! Frames on a stream: a length of four octets, most significant first, then as many octets.
+//! Frames on a stream: a length of four octets in network byte order, followed by as many octets.
 
 use std::future::Future as _;
 use std::io;
@@ -10,23 +10,23 @@ use tokio::io::AsyncReadExt as _;
 
 use super::stream::BoxRead;
 
-/// Longest frame, in bytes: 1 MiB, and room for what stands before a router's frame.
+/// Longest frame in bytes: 1 MiB, and room for the fields before a router's frame.
 pub const LINK_FRAME_BYTES_MAX: usize = (1 << 20) + 64;
 
 /// Octets of the length before each frame.
 pub(crate) const LENGTH_BYTES: usize = 4;
 
-/// Asked of a stream in one read.
+/// Bytes requested from a stream in one read.
 const READ_BYTES: usize = 64 << 10;
 
-/// A frame of at most this part of what was read at once is copied out: somebody who keeps it would else keep
-/// everything that was read with it.
+/// A frame of at most this fraction of the bytes of one read is copied out. Otherwise a kept frame
+/// would keep all bytes read with it alive.
 const COPY_OUT_PART: usize = 16;
 
-/// Why a stream cannot be cut into frames any further.
+/// The reason why a stream cannot be cut into further frames.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// Longer than anything that a node sends.
+    /// A frame longer than any that a node sends.
     #[error("the peer announced a frame of {length} bytes; the limit is {limit}")]
     TooLong {
         /// The announced length, in bytes.
@@ -34,19 +34,19 @@ pub enum FrameError {
         /// The limit, in bytes.
         limit: usize,
     },
-    /// No node sends empty frames.
+    /// An empty frame, which no node sends.
     #[error("the peer announced an empty frame")]
     Empty,
 }
 
-/// Appends `frame` with its length.
+/// Appends `frame`, preceded by its length.
 pub(crate) fn write(out: &mut BytesMut, frame: &[u8]) {
     out.reserve(LENGTH_BYTES + frame.len());
     out.put_u32(u32::try_from(frame.len()).expect("a frame is far below 4 GiB"));
     out.put_slice(frame);
 }
 
-/// Cuts what comes from a stream into frames.
+/// Cuts the bytes of a stream into frames.
 pub(crate) struct FrameReader {
     buffer: BytesMut,
 }
@@ -56,7 +56,7 @@ impl FrameReader {
         Self { buffer: BytesMut::new() }
     }
 
-    /// Reads once. Ready with the number of bytes, 0 at the end of the stream.
+    /// Reads once. Ready with the number of bytes, which is 0 at the end of the stream.
     pub(crate) fn poll_read(
         &mut self,
         stream: &mut BoxRead,
@@ -74,10 +74,10 @@ impl FrameReader {
         std::future::poll_fn(|cx| self.poll_read(stream, cx)).await
     }
 
-    /// The next whole frame; `None` until more was read.
+    /// The next whole frame; `None` until more bytes are read.
     ///
     /// # Errors
-    /// The next frame is longer than `limit`, or empty. The stream is of no use then.
+    /// The next frame is longer than `limit`, or empty. The stream cannot be used any further.
     pub(crate) fn next(&mut self, limit: usize) -> Result<Option<Bytes>, FrameError> {
         let Some((length, _)) = self.buffer.split_first_chunk::<LENGTH_BYTES>() else { return Ok(None) };
         let length = u32::from_be_bytes(*length) as usize;

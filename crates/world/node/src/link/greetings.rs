@@ -1,4 +1,4 @@
-//! Connections of other nodes that have not yet said who they are.
+//! Connections of other nodes that have not yet identified themselves.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,13 +6,14 @@ use std::time::Duration;
 use base::{Address, Moment, Pending};
 use tokio::task::AbortHandle;
 
-/// A connection is not evicted for others of its own address before this age: enough for the handshake of a node far
-/// away, encryption included.
+/// A connection younger than this is not evicted for others of its own address. It is long enough
+/// for the handshake of a distant node, encryption included.
 const AGE_MIN: Duration = Duration::from_millis(250);
 
 /// A bounded number of connections, with the tasks that listen to them.
 ///
-/// Silent connections keep no node out: with one too many, the oldest one of the address with the most of them goes.
+/// Silent connections must not keep nodes out: beyond the limit, the oldest one of the address with
+/// the most of them is evicted.
 pub(crate) struct Greetings {
     pending: Pending<u64>,
     tasks: BTreeMap<u64, AbortHandle>,
@@ -22,24 +23,24 @@ pub(crate) struct Greetings {
 /// The outcome for a new connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Greeting {
-    /// It has a place, by this number. `evicted`: another one has lost its own.
+    /// It has a place with this number. `evicted`: another connection has lost its place.
     Taken { number: u64, evicted: bool },
     /// There is no place for it.
     Refused,
 }
 
 impl Greetings {
-    /// None, and at most `max`.
+    /// An empty set of at most `max` connections.
     pub(crate) const fn new(max: usize) -> Self {
         Self { pending: Pending::new(max, AGE_MIN), tasks: BTreeMap::new(), last: 0 }
     }
 
-    /// How many there may be.
+    /// The largest number of connections.
     pub(crate) const fn max(&self) -> usize {
         self.pending.max()
     }
 
-    /// A connection from `address` is there.
+    /// Handles a new connection from `address`.
     pub(crate) fn take(&mut self, now: Moment, address: Address) -> Greeting {
         self.last += 1;
         let number = self.last;
@@ -53,12 +54,12 @@ impl Greetings {
         Greeting::Taken { number, evicted: evicted.is_some() }
     }
 
-    /// This task listens to a connection that has a place.
+    /// Registers the task that listens to a connection.
     pub(crate) fn attend(&mut self, number: u64, task: AbortHandle) {
         self.tasks.insert(number, task);
     }
 
-    /// A connection is gone, or has said who it is.
+    /// Removes a connection that is gone or has identified itself.
     pub(crate) fn remove(&mut self, number: u64) {
         self.pending.remove(number);
         self.tasks.remove(&number);
@@ -90,7 +91,8 @@ mod tests {
             take(&mut greetings, Moment::ZERO, honest),
             Greeting::Taken { number: 1051, evicted: true }
         );
-        // A node of the same address has to wait until the silent ones have had their time.
+        // A node of the same address must wait until the silent connections have reached the
+        // minimum age.
         assert_eq!(take(&mut greetings, Moment::from_millis(249), flood), Greeting::Refused);
         let later = Moment::from_millis(250);
         assert_eq!(take(&mut greetings, later, flood), Greeting::Taken { number: 1053, evicted: true });

@@ -1,7 +1,9 @@
-//! The first record of each side of a link: what the two drivers have to agree on before their machines talk.
+//! The first record of each side of a link, by which the two drivers agree before their machines
+//! exchange frames.
 //!
-//! A frame like all others: `MRTL`, the version (1), then fields of a tag, a length and as many octets. Fields with an
-//! unknown tag are passed over, so that later versions can add some. Numbers stand most significant octet first.
+//! It is a frame like all others: `MRTL`, the version (1), then fields that consist of a tag, a
+//! length and as many octets. Fields with an unknown tag are ignored, so that later versions can
+//! add some. Numbers are in network byte order.
 //!
 //! | tag | field | octets |
 //! | --: | --- | --- |
@@ -25,34 +27,34 @@ const TAG_DATAGRAMS: u8 = 1;
 const TAG_EMULATE: u8 = 2;
 const TAG_EMULATE_TEXT: u8 = 3;
 
-/// Where and how a side takes datagrams.
+/// The address and the limits of a side that receives datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DatagramOffer {
-    /// Its UDP port; 0 when datagrams go with the link itself.
+    /// Its UDP port; 0 if datagrams travel with the link itself.
     pub(crate) port: u16,
-    /// What its datagrams have to begin with.
+    /// The token with which datagrams to it must begin.
     pub(crate) token: u64,
     /// Longest UDP payload, in bytes.
     pub(crate) mtu: u16,
 }
 
-/// What a side says first.
+/// The first record of a side.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Hello {
     pub(crate) datagrams: Option<DatagramOffer>,
     pub(crate) emulate: Emulation,
 }
 
-/// Why a first record is none.
+/// The reason why a first record is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HelloError {
-    /// Something else speaks there.
+    /// The peer is not a node.
     #[error("the peer is no node of MeshRTI: it began with `{0}`")]
     NoNode(String),
-    /// A version that this node does not know.
+    /// A version that this node does not support.
     #[error("the peer speaks version {0} of the link protocol; this node speaks version {VERSION}")]
     Version(u8),
-    /// A field that is cut off or has the wrong length.
+    /// A field that is truncated or has the wrong length.
     #[error("the first record of the peer is malformed: field {tag} has {length} octets")]
     Field {
         /// Its tag.
@@ -60,10 +62,10 @@ pub enum HelloError {
         /// Its length.
         length: usize,
     },
-    /// More than a node emulates.
+    /// A delay longer than a node emulates.
     #[error("the peer asks for an emulated delay of {0:?}; the limit is {EMULATED_DELAY_MAX:?}")]
     Delay(Duration),
-    /// Nothing that a node emulates.
+    /// Options that a node cannot emulate.
     #[error("the peer asks for a line that cannot be emulated: {0}")]
     Emulation(String),
 }
@@ -85,7 +87,7 @@ impl Hello {
         out
     }
 
-    /// As numbers where these can say it, for nodes that read nothing else.
+    /// Encoded as numbers if these suffice, for nodes that read nothing else.
     fn encode_emulation(&self, out: &mut BytesMut) {
         let Emulation { delay, jitter, loss, rate } = &self.emulate;
         if let (Some(jitter), Some(loss)) = (plain_jitter(*jitter), plain_loss(loss)) {
@@ -158,7 +160,7 @@ fn emulation_text(field: &[u8]) -> Result<Emulation, HelloError> {
     Emulation::try_from(spec).map_err(fail)
 }
 
-/// A jitter that is spread evenly from nothing up.
+/// The range of a jitter that is uniform from zero.
 fn plain_jitter(jitter: Jitter) -> Option<Duration> {
     match jitter {
         Jitter::None => Some(Duration::ZERO),
@@ -167,7 +169,7 @@ fn plain_jitter(jitter: Jitter) -> Option<Duration> {
     }
 }
 
-/// Losses without memory that are whole parts per million.
+/// The rate of memoryless losses, if it is a whole number of parts per million.
 fn plain_loss(loss: &Loss) -> Option<u32> {
     match loss {
         Loss::None => Some(0),

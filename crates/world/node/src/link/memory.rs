@@ -1,6 +1,7 @@
-//! Links inside of one process: `memory://name`.
+//! Links inside one process: `memory://name`.
 //!
-//! For several nodes in one program, each on its own thread: examples, tests, measuring without a network.
+//! For several nodes in one program, each on its own thread: examples, tests, and measurements
+//! without a network.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,21 +12,21 @@ use tokio::sync::mpsc;
 
 use super::stream::Raw;
 
-/// What may be under way in each direction, in bytes.
+/// Bytes that may be under way in each direction.
 const PIPE_BYTES: usize = 256 << 10;
 
 /// Connections that may wait to be accepted.
 const BACKLOG: usize = 64;
 
-/// Who listens, by name.
+/// Listeners by name.
 static LISTENERS: Mutex<BTreeMap<String, mpsc::Sender<DuplexStream>>> = Mutex::new(BTreeMap::new());
 
 fn listeners() -> MutexGuard<'static, BTreeMap<String, mpsc::Sender<DuplexStream>>> {
-    // Nothing is left half done by a thread that panicked with the lock.
+    // A thread that panicked with the lock leaves nothing half done.
     LISTENERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes connections to one name until it is dropped.
+/// Accepts connections to one name until it is dropped.
 pub(crate) struct MemoryListener {
     pub(crate) name: String,
     incoming: mpsc::Receiver<DuplexStream>,
@@ -58,7 +59,7 @@ impl Drop for MemoryListener {
     }
 }
 
-/// Connects to whoever listens to `name`.
+/// Connects to the listener called `name`.
 pub(crate) fn connect(name: &str) -> io::Result<Raw> {
     let listener = listeners().get(name).cloned();
     let refused = || io::Error::new(io::ErrorKind::ConnectionRefused, "nobody in this process listens there");

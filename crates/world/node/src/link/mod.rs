@@ -1,16 +1,17 @@
 //! Links between nodes.
 //!
-//! A link is a reliable, ordered stream of frames (bytes, at most [`LINK_FRAME_BYTES_MAX`]), and where both sides want it
-//! an unordered, lossy side for datagrams. What the frames say is the machine's business; what is here is the same for all
-//! of them:
+//! A link is a reliable, ordered stream of frames (bytes, at most [`LINK_FRAME_BYTES_MAX`]). If
+//! both sides want it, the link also carries unordered, lossy datagrams. The machine defines the
+//! content of frames. This module is the same for all machines:
 //!
-//! - [`LinkUrl`], [`LinkListen`], [`LinkOptions`]: where to, and how;
-//! - [`StreamLayer`]: the place where a TCP stream can be wrapped;
-//! - [`Fabric`]: the place for links that are no sockets;
+//! - [`LinkUrl`], [`LinkListen`], [`LinkOptions`]: addresses and options;
+//! - [`StreamLayer`]: an interface for wrapping TCP streams;
+//! - [`Fabric`]: an interface for links that are not sockets;
 //! - [`Emulation`]: delay, jitter, loss and rate of a WAN.
 //!
-//! Frames are pulled from the machine only when the socket can take them, so that what waits, waits where it can be
-//! overtaken or dropped. A write never waits: a socket that takes no more wakes its link's task when it does.
+//! Frames are pulled from the machine only when the socket can take them. Waiting frames therefore
+//! stay where they can be overtaken or dropped. A write never blocks: a full socket wakes its
+//! link's task when it has room.
 
 mod accept;
 #[cfg(any(test, feature = "conformance"))]
@@ -61,12 +62,12 @@ pub(crate) use table::Links;
 pub(crate) use task::close_all;
 pub use url::{DEFAULT_LINK_PORT, LinkListen, LinkUrl, LinkUrlError, Scheme};
 
-/// Readers of the values of options, for configurations.
+/// Parsers of option values, for configurations.
 pub(crate) mod option_values {
     pub(crate) use super::options::{best_effort, delay, fingerprint, jitter, loss, mtu};
 }
 
-/// What all links of a node share.
+/// The context that all links of a node share.
 pub(crate) struct LinkContext {
     /// Wraps TCP streams.
     pub(crate) layer: Rc<dyn StreamLayer>,
@@ -74,11 +75,11 @@ pub(crate) struct LinkContext {
     pub(crate) fabric: Option<Rc<dyn Fabric>>,
     /// The keys of QUIC links.
     pub(crate) quic: Quic,
-    /// For a link to be made.
+    /// How long making a link may take.
     pub(crate) connect_timeout: Duration,
-    /// Links that others may have open.
+    /// Maximum number of links that others may have open.
     pub(crate) accepted_max: usize,
-    /// Connections of others that have not said yet who they are.
+    /// Connections of others that have not yet identified themselves.
     pub(crate) greetings: RefCell<Greetings>,
 }
 

@@ -1,4 +1,4 @@
-//! What can be chosen about one link.
+//! The options of one link.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use wan::{Jitter, LineSpec, Loss, SpecError};
 use super::emulation::Emulation;
 use super::url::Scheme;
 
-/// Default of [`LinkOptions::mtu`]: what fits into an Ethernet frame with room for a tunnel.
+/// Default of [`LinkOptions::mtu`] in bytes: it fits into an Ethernet frame with room for a tunnel.
 pub const DEFAULT_MTU: usize = 1400;
 
-/// Datagram sizes that make sense, in bytes.
+/// The datagram sizes that are accepted, in bytes.
 const MTU_RANGE: std::ops::RangeInclusive<usize> = 256..=65_507;
 
 /// How messages of the best-effort class travel.
@@ -59,55 +59,56 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// What can be chosen about one link, at the side that connects; the other side is told.
+/// The options of one link. The side that connects chooses them and tells the other side.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct LinkOptions {
-    /// What happens to what this side sends.
+    /// The emulation of frames that this side sends.
     pub out: Emulation,
-    /// What happens to what the other side sends.
+    /// The emulation of frames that the other side sends.
     pub back: Emulation,
-    /// How messages of the best-effort class travel. Default: as datagrams on QUIC, else in the stream.
+    /// How messages of the best-effort class travel. Default: as datagrams on QUIC, otherwise in
+    /// the stream.
     pub best_effort: BestEffort,
-    /// Longest UDP payload, in bytes; `None`: [`DEFAULT_MTU`]. QUIC finds its own.
+    /// Longest UDP payload in bytes; `None`: [`DEFAULT_MTU`]. QUIC determines its own.
     pub mtu: Option<usize>,
-    /// The certificate that a QUIC peer has to have.
+    /// The certificate that a QUIC peer must have.
     pub pin: Option<Fingerprint>,
 }
 
-/// Why an option cannot be used.
+/// The reason why an option cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionError {
-    /// There is no such option.
+    /// The option does not exist.
     #[error("`{key}` is no option of a link (there are: {})", LinkOptions::KEYS.join(", "))]
     Unknown {
-        /// What it was called.
+        /// The given name.
         key: String,
     },
-    /// The value is none for this option.
+    /// The value is invalid for this option.
     #[error("option `{key}`: {why}")]
     Value {
         /// The option.
         key: &'static str,
-        /// What is wrong, and what was expected.
+        /// The defect, and the expected value.
         why: String,
     },
-    /// Datagrams of another kind of link.
+    /// Datagrams of a kind that the link does not have.
     #[error(
         "`best-effort={best_effort}` does not go with a `{scheme}` link (`udp` is for tcp, `datagram` for quic)"
     )]
     Scheme {
-        /// What was asked for.
+        /// The requested kind.
         best_effort: BestEffort,
         /// The kind of link.
         scheme: Scheme,
     },
-    /// What is to be emulated does not go together.
+    /// The values of the emulation contradict each other.
     #[error("{why}")]
     Emulation {
-        /// What is wrong.
+        /// The defect.
         why: SpecError,
     },
-    /// A pin where no certificates are.
+    /// A pin on a link without certificates.
     #[error("`pin` is for quic links; a `{scheme}` link has no certificate")]
     PinWithoutQuic {
         /// The kind of link.
@@ -131,17 +132,17 @@ impl LinkOptions {
         "pin",
     ];
 
-    /// The defaults of a kind of link.
+    /// The defaults for a kind of link.
     pub fn of(scheme: Scheme) -> Self {
         let best_effort = if scheme == Scheme::Quic { BestEffort::Datagram } else { BestEffort::Stream };
         Self { best_effort, ..Self::default() }
     }
 
-    /// Sets one option. `delay`, `jitter`, `loss` and `rate` are for both directions; those with `back-`, given later,
-    /// overrule them for what the other side sends.
+    /// Sets one option. `delay`, `jitter`, `loss` and `rate` apply to both directions. Those with
+    /// the prefix `back-`, if given later, override them for frames from the other side.
     ///
     /// # Errors
-    /// There is no such option, or the value is none for it.
+    /// The option does not exist, or the value is invalid for it.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), OptionError> {
         let index = Self::KEYS.iter().position(|&known| known == key);
         let key = index
@@ -176,12 +177,12 @@ impl LinkOptions {
         Ok(())
     }
 
-    /// What cannot be said of one emulation option by itself.
+    /// Checks the emulation options in combination.
     pub(super) fn check_emulation(&self) -> Result<(), OptionError> {
         self.out.check().and_then(|()| self.back.check()).map_err(|why| OptionError::Emulation { why })
     }
 
-    /// Writes `,key=value` for whatever differs from `defaults`.
+    /// Writes `,key=value` for each option that differs from `defaults`.
     pub(super) fn write(&self, f: &mut fmt::Formatter<'_>, defaults: &Self) -> fmt::Result {
         let (out, back) = (LineSpec::from(&self.out), LineSpec::from(&self.back));
         for option in out.differences(&LineSpec::default()) {
@@ -200,7 +201,7 @@ impl LinkOptions {
     }
 }
 
-/// One option of a line, by itself.
+/// Parses one option of a line by itself.
 fn line_option(key: &str, value: &str) -> Result<LineSpec, String> {
     let mut spec = LineSpec::default();
     match spec.set(key, value) {
@@ -210,22 +211,22 @@ fn line_option(key: &str, value: &str) -> Result<LineSpec, String> {
     }
 }
 
-/// A delay that can be emulated.
+/// Parses a delay that can be emulated.
 pub(crate) fn delay(text: &str) -> Result<Duration, String> {
     line_option("delay", text).map(|spec| spec.delay)
 }
 
-/// A jitter that can be emulated.
+/// Parses a jitter that can be emulated.
 pub(crate) fn jitter(text: &str) -> Result<Jitter, String> {
     line_option("jitter", text).map(|spec| spec.jitter)
 }
 
-/// A model of loss that can be emulated on a link, and be told to the other side.
+/// Parses a loss model that can be emulated on a link and encoded for the other side.
 pub(crate) fn loss(text: &str) -> Result<Loss, String> {
     line_option("loss", text).map(|spec| spec.loss)
 }
 
-/// `stream`, `udp` or `datagram`.
+/// Parses `stream`, `udp` or `datagram`.
 pub(crate) fn best_effort(text: &str) -> Result<BestEffort, String> {
     [BestEffort::Stream, BestEffort::Udp, BestEffort::Datagram]
         .into_iter()
@@ -233,7 +234,7 @@ pub(crate) fn best_effort(text: &str) -> Result<BestEffort, String> {
         .ok_or_else(|| format!("`{text}` is no way for best effort; write `stream`, `udp` or `datagram`"))
 }
 
-/// A datagram size.
+/// Parses a datagram size.
 pub(crate) fn mtu(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|mtu| MTU_RANGE.contains(mtu)).ok_or_else(|| {
         format!(
@@ -244,7 +245,7 @@ pub(crate) fn mtu(text: &str) -> Result<usize, String> {
     })
 }
 
-/// 64 hexadecimal digits, with or without colons.
+/// Parses 64 hexadecimal digits, with or without colons.
 pub(crate) fn fingerprint(text: &str) -> Result<Fingerprint, String> {
     let digits: Vec<u32> = text.chars().filter(|&c| c != ':').filter_map(|c| c.to_digit(16)).collect();
     let sound = digits.len() == 64 && text.chars().all(|c| c == ':' || c.is_ascii_hexdigit());

@@ -18,21 +18,22 @@ use crate::driver::Machine;
 /// Frames are pulled until this many bytes wait for one write.
 const WRITE_BYTES: usize = 64 << 10;
 
-/// What is pulled at most from the machine for a link that is about to be closed.
+/// Limit, in bytes, of the frames that are still pulled from the machine for a link that is about
+/// to be closed.
 const LAST_BYTES_MAX: usize = 2 << 20;
 
-/// A link that is to be closed has this long to write what it still has.
+/// How long a link that is being closed may take to write its remaining frames.
 const CLOSE_MAX: Duration = Duration::from_secs(1);
 
-/// A datagram side that does not say when it has room is asked again after this long.
+/// Interval at which a datagram side is asked again that does not signal when it has room.
 const ASK_AGAIN: Duration = Duration::from_millis(1);
 
-/// How a link ended.
+/// The end of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LinkEnd {
-    /// Why, for people and for the machine.
+    /// The reason, for people and for the machine.
     pub(crate) why: String,
-    /// Everything was written, and the peer may be given time to read it.
+    /// Whether everything was written, so that the peer may be given time to read it.
     pub(crate) orderly: bool,
 }
 
@@ -44,7 +45,7 @@ impl LinkEnd {
 
 enum State {
     Open,
-    /// Nothing comes in any more; it ends when all is written, or at this moment.
+    /// Nothing is received any longer. The link ends when everything is written, or at this moment.
     Closing {
         why: String,
         deadline: Moment,
@@ -55,17 +56,17 @@ enum State {
 /// The writing side of one link.
 pub(crate) struct Outbound {
     write: BoxWrite,
-    /// What a full stream did not take.
+    /// Bytes that a full stream did not accept.
     unsent: BytesMut,
-    /// The emulated line, where something is emulated.
+    /// The emulated line, if there is one.
     line: Option<Line>,
     pub(crate) datagrams: Option<DatagramSender>,
     state: State,
-    /// The task of the link; `None` until it ran for the first time.
+    /// The task of the link; `None` until its first run.
     task: Option<Waker>,
-    /// The stream or the datagram side was full; the task is woken when it is not.
+    /// The stream or the datagram side was full. The task is woken when it has room.
     blocked: bool,
-    /// When the task has to look again.
+    /// When the task must look again.
     wake_at: Option<Moment>,
     pub(crate) counters: LinkCounts,
 }
@@ -85,7 +86,7 @@ impl Outbound {
         }
     }
 
-    /// The task that serves the link is this one.
+    /// Registers the task that serves the link.
     pub(crate) fn attend(&mut self, waker: &Waker) {
         match &mut self.task {
             Some(task) => task.clone_from(waker),
@@ -98,17 +99,17 @@ impl Outbound {
         self.blocked || self.wake_at.is_some_and(|at| at <= now())
     }
 
-    /// When the task has to look again, whatever else happens.
+    /// When the task must look again, even if nothing else happens.
     pub(crate) fn wake_at(&self) -> Option<Moment> {
         self.wake_at
     }
 
-    /// How the link ended, if it did.
+    /// The end of the link, if it has ended.
     pub(crate) fn end(&self) -> Option<&LinkEnd> {
         if let State::Over(end) = &self.state { Some(end) } else { None }
     }
 
-    /// Whether the machine wants to hear of it.
+    /// Whether the link still takes frames from the machine and reports to it.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.state, State::Open)
     }
@@ -117,8 +118,8 @@ impl Outbound {
         self.write
     }
 
-    /// Writes what the machine has for the link, as much as can be written now. Says whether anything was taken from
-    /// the machine.
+    /// Writes as much of the machine's frames for the link as is possible now. Returns whether any
+    /// frame was taken from the machine.
     pub(crate) fn pump<M: Machine>(&mut self, machine: &mut M, now: Moment, link: LinkId) -> bool {
         let Some(task) = self.task.take() else { return false }; // its first run comes here again
         let mut cx = Context::from_waker(&task);
@@ -138,7 +139,7 @@ impl Outbound {
         took
     }
 
-    /// Takes the last frames from the machine and lets the link end when they are written.
+    /// Takes the last frames from the machine, and ends the link when they are written.
     pub(crate) fn close<M: Machine>(&mut self, machine: &mut M, now: Moment, link: LinkId, why: String) {
         if !self.is_open() {
             return;
@@ -189,7 +190,7 @@ impl Outbound {
         }
     }
 
-    /// The stream and the datagram side share the emulated line, in turns.
+    /// Writes through the emulated line, which the stream and the datagram side use in turns.
     fn write_by_line<M: Machine>(
         &mut self,
         line: &mut Line,
@@ -225,13 +226,14 @@ impl Outbound {
         let next = |_| line.pop_datagram(now).map(|(number, frame)| (Some(number), frame));
         self.write_datagrams(now, next, cx);
         let free_at = (!line.is_free(now)).then(|| line.free_at());
-        // What has arrived and could not be written waits for the stream; it must not keep the task busy.
+        // Arrived frames that could not be written wait for the stream. They must not keep the task
+        // busy.
         let next = free_at.into_iter().chain(line.next_arrival()).chain(self.wake_at).min();
         self.wake_at = next.map(|at| at.max(now + ASK_AGAIN));
         Ok(took)
     }
 
-    /// Writes frames while the stream takes them.
+    /// Writes frames while the stream accepts them.
     fn write_frames(
         &mut self,
         mut next: impl FnMut() -> Option<Bytes>,
@@ -257,7 +259,8 @@ impl Outbound {
         Ok(took)
     }
 
-    /// Sends datagrams while there is room; with the numbers that an emulated line gave them.
+    /// Sends datagrams while there is room, with the numbers assigned by an emulated line, if there
+    /// is one.
     fn write_datagrams(
         &mut self,
         now: Moment,
@@ -290,7 +293,7 @@ impl Outbound {
         self.counters.sent_frames += 1;
     }
 
-    /// Writes what waits; false when the stream took no more.
+    /// Writes the waiting bytes. Returns false when the stream accepted no more.
     fn flush(&mut self, cx: &mut Context<'_>) -> Result<bool, String> {
         while !self.unsent.is_empty() {
             match Pin::new(&mut self.write).poll_write(cx, &self.unsent) {
@@ -310,7 +313,7 @@ impl Outbound {
         if self.unsent.capacity() > 4 * WRITE_BYTES {
             self.unsent = BytesMut::new(); // one long frame must not cost memory for ever
         }
-        // A layer below may keep bytes of its own.
+        // A layer below may buffer bytes of its own.
         match Pin::new(&mut self.write).poll_flush(cx) {
             Poll::Pending => {
                 self.blocked = true;

@@ -1,4 +1,4 @@
-//! The task of the datagrams of one link.
+//! The task that receives the datagrams of one link.
 
 use std::io;
 use std::rc::Rc;
@@ -14,17 +14,17 @@ use super::sequence::Sequence;
 use super::{LinkId, LinkInput};
 use crate::driver::{Hub, Input, Machine};
 
-/// Between probes of a UDP side that has not been answered yet, and later.
+/// Interval between probes of a UDP side that has not been answered yet, and later.
 const PROBE_FIRST: Duration = Duration::from_millis(100);
 const PROBE_LATER: Duration = Duration::from_secs(1);
 
-/// Without an answer for this long datagrams are not used.
+/// After this long without an answer, datagrams are not used.
 const PROBE_SILENCE: Duration = Duration::from_millis(3500);
 
-/// Datagrams that are taken before others have their turn.
+/// Number of datagrams handled before other tasks get their turn.
 const DATAGRAM_BATCH: usize = 64;
 
-/// Serves the datagrams of a link; ended by the link's task.
+/// Serves the datagrams of a link. The link's task ends it.
 pub(super) async fn receive<M: Machine>(hub: Rc<Hub<M>>, link: LinkId, receiver: DatagramReceiver) {
     match receiver {
         DatagramReceiver::Quic(connection) => receive_quic(&hub, link, &connection).await,
@@ -34,7 +34,7 @@ pub(super) async fn receive<M: Machine>(hub: Rc<Hub<M>>, link: LinkId, receiver:
     }
 }
 
-/// Whether frames travel as datagrams from now on.
+/// Switches the sending of frames as datagrams on or off.
 fn set_usable<M: Machine>(hub: &Hub<M>, link: LinkId, usable: bool) {
     let max = {
         let mut core = hub.core.borrow_mut();
@@ -77,7 +77,7 @@ async fn receive_quic<M: Machine>(hub: &Hub<M>, link: LinkId, connection: &quinn
     let mut sequence = Sequence::new();
     let mut foreign = 0;
     let mut frames = Vec::new();
-    // The stream's task sees the end of the connection, too.
+    // The task of the stream also sees the end of the connection.
     while let Ok(mut datagram) = connection.read_datagram().await {
         if datagram.len() <= QUIC_HEADER {
             foreign += 1;

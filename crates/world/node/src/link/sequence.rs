@@ -1,27 +1,27 @@
-//! Numbers of datagrams, as their receiver sees them: what is missing, late, or there twice.
+//! Numbers of datagrams, as seen by their receiver: which ones are missing, late, or repeated.
 
 use super::LinkCounts;
 
-/// Numbers below the highest one that are remembered.
+/// Number of sequence numbers below the highest one that are remembered.
 const WINDOW: u64 = 1024;
 
-/// What one direction of datagrams has come to.
+/// Counters of one direction of datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct SequenceCounters {
-    /// Datagrams that came, without repetitions.
+    /// Datagrams received, without repetitions.
     pub(crate) received: u64,
-    /// Numbers that were passed over and have not come since.
+    /// Numbers that were skipped and have not been received since.
     pub(crate) lost: u64,
-    /// Datagrams that came after one with a higher number.
+    /// Datagrams received after one with a higher number.
     pub(crate) reordered: u64,
-    /// Datagrams that came again, or so late that nobody can tell; they are thrown away.
+    /// Datagrams received again, or too late to tell. They are dropped.
     pub(crate) repeated: u64,
 }
 
-/// The numbers that came, from 1 on.
+/// The numbers that were received, from 1 on.
 pub(crate) struct Sequence {
     highest: u64,
-    /// Bit `n % WINDOW` says whether number `n` of the last [`WINDOW`] came.
+    /// Bit `n % WINDOW` tells whether number `n` of the last [`WINDOW`] was received.
     seen: Box<[u64; (WINDOW / 64) as usize]>,
     counters: SequenceCounters,
 }
@@ -35,7 +35,7 @@ impl Sequence {
         }
     }
 
-    /// Takes note of `number`; false when its datagram is to be thrown away.
+    /// Notes `number`. Returns false if its datagram must be dropped.
     pub(crate) fn take(&mut self, number: u64) -> bool {
         if number > self.highest {
             let skipped = number - self.highest - 1;
@@ -57,7 +57,7 @@ impl Sequence {
         true
     }
 
-    /// Puts what it counted among the counters of a link.
+    /// Copies the counters into those of a link.
     pub(crate) fn write(&self, counts: &mut LinkCounts) {
         let SequenceCounters { received, lost, reordered, repeated } = self.counters;
         counts.received_datagrams = received;

@@ -6,11 +6,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use tokio::net::TcpStream;
 
-/// What may wait inside of the system for its turn to be sent: more would stand between the machine's urgent frames and
-/// the network.
+/// Bytes that may wait inside the system to be sent. More would stand between the machine's urgent
+/// frames and the network.
 const NOT_SENT_BYTES: u32 = 128 << 10;
 
-/// Whether the error says that this machine does without IPv6.
+/// Whether the error means that this machine has no IPv6.
 pub(crate) fn has_no_ipv6(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported)
         || cfg!(target_os = "linux") && error.raw_os_error() == Some(97) // EAFNOSUPPORT
@@ -33,7 +33,8 @@ pub(crate) async fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>
     Ok(addresses)
 }
 
-/// A UDP socket. The unspecified IPv6 address takes IPv4 too; where there is no IPv6 it is the IPv4 one.
+/// Opens a UDP socket. The unspecified IPv6 address also receives IPv4; on a machine without IPv6
+/// it is replaced by the IPv4 one.
 pub(crate) fn bind_udp(address: SocketAddr) -> io::Result<std::net::UdpSocket> {
     let every = address.ip().is_unspecified();
     match open_udp(address) {
@@ -54,7 +55,8 @@ fn open_udp(address: SocketAddr) -> io::Result<std::net::UdpSocket> {
     Ok(socket.into())
 }
 
-/// Sets a TCP stream up for frames: nothing waits to be bundled, and little waits in the system.
+/// Configures a TCP stream for frames: no frame waits to be bundled, and few bytes wait in the
+/// system.
 pub(crate) fn tune(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -62,7 +64,7 @@ pub(crate) fn tune(stream: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// The address with an IPv4 address inside of an IPv6 one taken out.
+/// The address, with an IPv4-mapped IPv6 address converted to IPv4.
 pub(crate) fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }

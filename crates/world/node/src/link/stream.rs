@@ -1,4 +1,4 @@
-//! The reliable stream of a link, whatever carries it, and the place where it can be wrapped.
+//! The reliable stream of a link, independent of its carrier, and an interface for wrapping it.
 
 use std::future::Future;
 use std::io;
@@ -12,13 +12,13 @@ use tokio::net::TcpStream;
 pub type BoxRead = Box<dyn AsyncRead + Unpin>;
 /// The writing half of a stream.
 pub type BoxWrite = Box<dyn AsyncWrite + Unpin>;
-/// What a [`StreamLayer`] answers with, once its own handshake is done.
+/// The result of a [`StreamLayer`], once its own handshake is done.
 pub type Wrapping<'a> = Pin<Box<dyn Future<Output = io::Result<(BoxRead, BoxWrite)>> + 'a>>;
 
-/// Wraps the TCP streams of links, at both ends: the place for TLS.
+/// Wraps the TCP streams of links at both ends, for example with TLS.
 ///
-/// It is called right after a connection is made or accepted, before anything crosses it, and its time counts
-/// against `network.connect-timeout`. [`Plain`] wraps nothing.
+/// It is called right after a connection is made or accepted, before anything crosses it. Its time
+/// counts against `network.connect-timeout`. [`Plain`] wraps nothing.
 pub trait StreamLayer {
     /// Wraps the stream to `host` that this node connected.
     fn connect<'a>(&'a self, host: &'a str, stream: TcpStream) -> Wrapping<'a>;
@@ -26,7 +26,7 @@ pub trait StreamLayer {
     fn accept(&self, stream: TcpStream) -> Wrapping<'_>;
 }
 
-/// TCP as it is.
+/// Plain TCP.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Plain;
 
@@ -41,16 +41,16 @@ impl StreamLayer for Plain {
     }
 }
 
-/// A stream between two drivers that have not said anything yet.
+/// A stream between two drivers on which nothing has been written.
 pub(crate) struct Raw {
     pub(crate) read: BoxRead,
     pub(crate) write: BoxWrite,
-    /// The other end, for people.
+    /// The other end, as a text for people.
     pub(crate) peer: String,
     /// The address of the other end.
     pub(crate) peer_ip: Option<IpAddr>,
-    /// The address of this end, as the other end reached it or will see it.
+    /// The address of this end, as the other end sees it.
     pub(crate) local_ip: Option<IpAddr>,
-    /// The connection whose first stream this is.
+    /// The connection, if this is the first stream of a QUIC connection.
     pub(crate) quic: Option<quinn::Connection>,
 }

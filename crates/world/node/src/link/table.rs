@@ -1,4 +1,4 @@
-//! All links of a node, and what it wants connected.
+//! All links of a node, and the connections that its machine wants.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
@@ -12,21 +12,22 @@ use super::url::written;
 use super::{LinkId, LinkInput, LinkOutput, Scheme, TargetId};
 use crate::driver::{Input, Machine};
 
-/// Addresses of its own that a node tells others, at most.
+/// Maximum number of its own addresses that a node announces.
 const ADDRESSES_MAX: usize = 16;
 
-/// Connections that the machine may want at one time; it is told that more failed.
+/// Maximum number of connections that the machine may request at a time. Further ones are reported
+/// as failed.
 const WANTED_MAX: usize = 4096;
 
 /// All links of a node.
 #[derive(Default)]
 pub(crate) struct Links {
     links: BTreeMap<LinkId, Outbound>,
-    /// Links ever opened.
+    /// Number of links ever opened.
     opened: u64,
-    /// Links that others opened.
+    /// Number of open links that others made.
     pub(crate) accepted: usize,
-    /// What the machine wants connected.
+    /// Connections that the machine has requested.
     pub(crate) wanted: VecDeque<(TargetId, String)>,
     /// Signalled when there is something in `wanted`.
     pub(crate) asked: Rc<Notify>,
@@ -35,12 +36,12 @@ pub(crate) struct Links {
     own: OwnAddresses,
 }
 
-/// Where others reach this node.
+/// The URLs at which others reach this node.
 #[derive(Default)]
 struct OwnAddresses {
-    /// As configured, or as it listens.
+    /// The configured URLs, or those of the listeners.
     fixed: Vec<String>,
-    /// Listeners on every address: which address others see is learned from the links.
+    /// Listeners on every address. The address that others see is learned from the links.
     every: Vec<(Scheme, u16)>,
     seen: BTreeSet<IpAddr>,
 }
@@ -73,7 +74,7 @@ impl Links {
         self.links.keys().copied().collect()
     }
 
-    /// Does what the machine wants.
+    /// Carries out a request of the machine.
     pub(crate) fn obey<M: Machine>(&mut self, machine: &mut M, now: Moment, output: LinkOutput) {
         match output {
             LinkOutput::Connect { target, .. } if self.wanted.len() >= WANTED_MAX => {
@@ -97,18 +98,20 @@ impl Links {
         }
     }
 
-    /// Says where others reach this node: `fixed`, or by way of a listener on every address.
+    /// Sets the URLs at which others reach this node: `fixed`, and those of listeners on every
+    /// address.
     pub(crate) fn set_addresses(&mut self, fixed: Vec<String>, every: Vec<(Scheme, u16)>) {
         self.own = OwnAddresses { fixed, every, seen: BTreeSet::new() };
     }
 
-    /// A link shows that this node has the address `ip`; says whether that is news.
+    /// Notes that a link shows this node's address `ip`. Returns whether it is new.
     pub(crate) fn see_address(&mut self, ip: IpAddr) -> bool {
         let own = &mut self.own;
         !own.every.is_empty() && own.seen.len() < ADDRESSES_MAX && own.seen.insert(ip.to_canonical())
     }
 
-    /// Where others reach this node, as far as it is known. Addresses that only this host understands come last.
+    /// The known URLs at which others reach this node. Addresses that only this host understands
+    /// come last.
     pub(crate) fn addresses(&self) -> Vec<String> {
         let mut addresses = self.own.fixed.clone();
         let (loopback, others): (Vec<IpAddr>, Vec<IpAddr>) =

@@ -19,13 +19,13 @@ use super::stream::{BoxRead, BoxWrite};
 use super::{LinkId, LinkInput, TargetId};
 use crate::driver::{Hub, Input, Machine};
 
-/// After the last byte was written the peer has this long to close its side.
+/// How long the peer may take to close its side after the last byte was written.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// The machine is told the counters of a busy link this often.
+/// Interval at which the counters of a busy link are reported to the machine.
 const REPORT_EVERY: Duration = Duration::from_secs(1);
 
-/// Serves a link until it ends, and tells the machine of its beginning and its end.
+/// Serves a link until it ends, and reports its beginning and its end to the machine.
 pub(crate) async fn serve<M: Machine + 'static>(
     hub: Rc<Hub<M>>,
     established: Established,
@@ -75,7 +75,7 @@ struct Inbound {
 }
 
 impl Inbound {
-    /// Serves whatever the stream is ready for. Ready when the link is over.
+    /// Does all the work for which the stream is ready. Ready when the link is over.
     fn poll<M: Machine>(&mut self, hub: &Hub<M>, read: &mut BoxRead, cx: &mut Context<'_>) -> Poll<LinkEnd> {
         loop {
             let took = {
@@ -115,7 +115,7 @@ impl Inbound {
         }
     }
 
-    /// Hands all whole frames to the machine.
+    /// Passes all whole frames to the machine.
     fn deliver<M: Machine>(&mut self, hub: &Hub<M>, count: usize) -> Result<(), String> {
         let mut result = Ok(());
         let mut frames = 0;
@@ -152,7 +152,7 @@ impl Inbound {
         result
     }
 
-    /// Sees to it that the task is woken at `wanted`.
+    /// Sets the timer so that the task is woken at `wanted`.
     fn arm<M: Machine>(&mut self, hub: &Hub<M>, wanted: Option<Moment>) {
         if self.sleep.as_ref().map(|(at, _)| *at) == wanted {
             return;
@@ -169,7 +169,7 @@ impl Inbound {
     }
 }
 
-/// Closes all links, and waits for a moment until what they had to say is written.
+/// Closes all links, and waits briefly until their remaining frames are written.
 pub(crate) async fn close_all<M: Machine>(hub: &Hub<M>) {
     let departed = {
         let mut core = hub.core.borrow_mut();
@@ -193,7 +193,7 @@ pub(crate) async fn close_all<M: Machine>(hub: &Hub<M>) {
     let _ = tokio::time::timeout(LINGER, gone).await; // each link has its own, shorter limit
 }
 
-/// Ends the writing side, then reads and forgets until the peer has closed its own.
+/// Ends the writing side, then reads and discards until the peer has closed its own.
 async fn linger(mut read: BoxRead, mut write: BoxWrite) {
     let mut scratch = [0; 512];
     let drained = async {

@@ -1,4 +1,4 @@
-//! Addresses of links: where to connect to, and where to listen.
+//! Addresses of links: those to connect to, and those to listen on.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::options::{BestEffort, LinkOptions, OptionError};
 use crate::config::split_host;
 
-/// The port for links between nodes.
+/// The default port of links between nodes.
 pub const DEFAULT_LINK_PORT: u16 = 15160;
 
 /// A kind of link.
@@ -16,7 +16,7 @@ pub const DEFAULT_LINK_PORT: u16 = 15160;
 pub enum Scheme {
     /// A pipe inside of this process: `memory://name`.
     Memory,
-    /// TCP, with UDP beside it when asked for: `tcp://host:port`.
+    /// TCP, with UDP beside it if requested: `tcp://host:port`.
     Tcp,
     /// QUIC: `quic://host:port`.
     Quic,
@@ -25,7 +25,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// What stands before `://`.
+    /// The part before `://`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Memory => "memory",
@@ -42,18 +42,18 @@ impl fmt::Display for Scheme {
     }
 }
 
-/// Why a text is no address of a link.
+/// The reason why a text is not an address of a link.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LinkUrlError {
-    /// A kind of link that this program has no code for.
+    /// A kind of link that this program does not support.
     #[error("link scheme `{scheme}` is not in this build (it has: tcp, quic, mpi, memory), in `{text}`")]
     Scheme {
-        /// What stands before `://`.
+        /// The part before `://`.
         scheme: String,
         /// The whole text.
         text: String,
     },
-    /// A multicast group is no link to one node.
+    /// A multicast group, which is not a link to one node.
     #[error(
         "`{text}` is a multicast group, not a link to a node: it is for `--link` of `meshrti serve`, and `multicast` in [network]"
     )]
@@ -61,12 +61,12 @@ pub enum LinkUrlError {
         /// The whole text.
         text: String,
     },
-    /// What follows the colon is no port.
+    /// The part after the colon is not a port.
     #[error("`{port}` is no port (expected a number from {least} to 65535), in `{text}`")]
     Port {
-        /// What follows the colon.
+        /// The part after the colon.
         port: String,
-        /// The smallest port that makes sense here.
+        /// The smallest port that is valid here.
         least: u16,
         /// The whole text.
         text: String,
@@ -79,52 +79,55 @@ pub enum LinkUrlError {
         /// The whole text.
         text: String,
     },
-    /// A link of MPI leads to a rank.
+    /// An MPI link that does not name a rank.
     #[error("`{text}` is no address of a link of MPI: expected `mpi://RANK`, for example `mpi://3`")]
     Rank {
         /// The whole text.
         text: String,
     },
-    /// `*` is nowhere to connect to.
+    /// `*` is not an address to connect to.
     #[error("`{text}`: `*` is for listening; name the host to connect to")]
     Anywhere {
         /// The whole text.
         text: String,
     },
-    /// An option of the link.
+    /// An option of the link is invalid.
     #[error("{error}, in `{text}`")]
     Option {
-        /// What is wrong with it.
+        /// The defect.
         error: OptionError,
         /// The whole text.
         text: String,
     },
 }
 
-/// Where to connect to, and how: `tcp://host:port,delay=20ms,best-effort=udp`.
+/// An address to connect to, with the options of the link:
+/// `tcp://host:port,delay=20ms,best-effort=udp`.
 ///
-/// The scheme may be left out (`tcp`), and so may the port ([`DEFAULT_LINK_PORT`]).
+/// The scheme is optional (`tcp`), and so is the port ([`DEFAULT_LINK_PORT`]).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct LinkUrl {
     /// The kind of link.
     pub scheme: Scheme,
-    /// A name, an IPv4 address, or an IPv6 address without brackets; the name of the listener of a memory link; the rank
-    /// of a link of MPI.
+    /// A name, an IPv4 address, or an IPv6 address without brackets; for a memory link the name of
+    /// the listener, for an MPI link the rank.
     pub host: String,
-    /// The port; 0 for memory links and those of MPI.
+    /// The port; 0 for memory and MPI links.
     pub port: u16,
     /// The options.
     pub options: LinkOptions,
 }
 
-/// Where to listen for links: `tcp://*:15160`. Port 0 lets the system choose; `*` is every address of this machine.
+/// An address to listen on for links: `tcp://*:15160`. Port 0 lets the system choose; `*` means
+/// every address of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct LinkListen {
     /// The kind of link.
     pub scheme: Scheme,
-    /// A name, an address, or `*`; the name of the listener of memory links; `*` or the own rank for those of MPI.
+    /// A name, an address, or `*`; for a memory link the name of the listener, for an MPI link `*`
+    /// or the own rank.
     pub host: String,
     /// The port.
     pub port: u16,
@@ -160,7 +163,7 @@ impl FromStr for LinkUrl {
 }
 
 impl LinkUrl {
-    /// What cannot be said of one option by itself.
+    /// Checks the options in combination.
     pub(crate) fn check(&self) -> Result<(), OptionError> {
         self.options.check_emulation()?;
         let fits = match self.options.best_effort {
@@ -187,7 +190,7 @@ impl FromStr for LinkListen {
     }
 }
 
-/// Takes `scheme://host:port` apart; `whole` is what errors show.
+/// Splits `scheme://host:port`. Errors show `whole`.
 fn read_address(text: &str, whole: &str, least: u16) -> Result<(Scheme, String, u16), LinkUrlError> {
     let form = || LinkUrlError::Form { text: whole.to_owned() };
     let (scheme, rest) = match text.split_once("://") {
@@ -224,7 +227,7 @@ fn read_address(text: &str, whole: &str, least: u16) -> Result<(Scheme, String, 
     Ok((scheme, host.to_owned(), port))
 }
 
-/// `scheme://host:port`.
+/// Formats `scheme://host:port`.
 pub(crate) fn written(scheme: Scheme, host: &str, port: u16) -> String {
     if matches!(scheme, Scheme::Memory | Scheme::Mpi) {
         format!("{scheme}://{host}")

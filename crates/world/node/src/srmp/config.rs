@@ -1,4 +1,4 @@
-//! Settings of a host, and why one cannot be opened.
+//! Settings of a host, and the reasons why one cannot be opened.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -10,7 +10,7 @@ use wan::Schedule;
 
 use super::Interface;
 
-/// 2020-01-01 00:00 UTC, from where epochs count, in seconds of the system's time.
+/// The origin of epochs, 2020-01-01 00:00 UTC, in seconds of the system's time.
 const EPOCHS_BEGIN: u64 = 1_577_836_800;
 
 /// Settings of an [`SrmpHost`](super::SrmpHost).
@@ -18,41 +18,47 @@ const EPOCHS_BEGIN: u64 = 1_577_836_800;
 pub struct HostConfig {
     /// The group's address and port.
     pub group: SocketAddr,
-    /// The interface that the group is on. Default: where the system's routes lead.
+    /// The network interface of the group. Default: the one to which the system's routes lead.
     pub interface: Interface,
-    /// How many routers multicast datagrams may pass, plus one: TTL in IPv4, hop limit in IPv6. Default: 1, this network only.
+    /// The number of routers that multicast datagrams may pass, plus one: TTL in IPv4, hop limit in
+    /// IPv6. Default: 1, the local network only.
     pub ttl: u8,
-    /// The group of this member's site, in which loggers are elected, with a port; used when
-    /// [`LoggerConfig::site`](srmp::LoggerConfig::site) is set. Default: one that the group's address and port make, the same for all
-    /// members: 239.255.x.y, or ff12::4410:x.
+    /// The group of this member's site, in which loggers are elected, with a port. It is used if
+    /// [`LoggerConfig::site`](srmp::LoggerConfig::site) is set. Default: one derived from the
+    /// group's address and port, the same for all members: 239.255.x.y, or ff12::4410:x.
     pub site_group: Option<SocketAddr>,
-    /// How many routers datagrams to the site may pass, plus one. Default: 1, so that a site is a network.
+    /// The number of routers that datagrams to the site may pass, plus one. Default: 1, so that a
+    /// site is one network.
     pub site_ttl: u8,
-    /// Whether members of the same machine hear this one. On the loopback interface they do in any case. Default: true.
+    /// Whether members on the same machine receive from this one. On the loopback interface they
+    /// always do. Default: true.
     pub loopback: bool,
-    /// The port that datagrams are sent from, and that those for this member alone come to; 0 lets the system choose. Default: 0.
+    /// The port from which datagrams are sent and at which unicasts to this member arrive; 0 lets
+    /// the system choose. Default: 0.
     pub unicast_port: u16,
-    /// Bytes that each socket may hold before they are read; the system may allow less. Default: 4 MiB.
+    /// Bytes that each socket may buffer; the system may allow less. Default: 4 MiB.
     pub socket_bytes: usize,
-    /// The emulated line that datagrams take from this member to the network. Default: none.
+    /// The emulated line from this member to the network. Default: none.
     pub outgoing: Option<Schedule>,
-    /// The emulated line that datagrams take from the network to this member. Default: none.
+    /// The emulated line from the network to this member. Default: none.
     pub incoming: Option<Schedule>,
-    /// Events that may wait to be read. With more, mode 0 messages and notices are dropped, and counted; with twice as many, nothing
-    /// more is read from the network. Default: 65 536.
+    /// Number of events that may wait to be read. Beyond it mode 0 messages and notices are dropped
+    /// and counted. Beyond twice as many, nothing is read from the network. Default: 65 536.
     pub events_max: usize,
-    /// Bytes of messages that may wait to be read, likewise. Default: 64 MiB.
+    /// Bytes of messages that may wait to be read, with the same consequences. Default: 64 MiB.
     pub events_bytes_max: usize,
-    /// Whether [`Event::Sent`](srmp::Event::Sent) is told for every message. Default: false.
+    /// Whether [`Event::Sent`](srmp::Event::Sent) is emitted for every message. Default: false.
     pub tells_sent: bool,
-    /// Where the chance of protocol and lines comes from. Default: the system's randomness.
+    /// The seed of all random choices of the protocol and the lines. Default: drawn from the
+    /// system's randomness.
     pub seed: Seed,
-    /// The protocol. When its text for the group is empty, it becomes that of [`group`](Self::group).
+    /// Settings of the protocol. If its text for the group is empty, it is set to that of
+    /// [`group`](Self::group).
     pub protocol: srmp::Config,
 }
 
 impl HostConfig {
-    /// The defaults of a profile, for a member of random identity whose epoch is the present.
+    /// The defaults of a profile, for a member with a random identity and the present epoch.
     ///
     /// # Errors
     /// The system gives no random numbers.
@@ -84,17 +90,17 @@ impl HostConfig {
     }
 }
 
-/// The epoch of a member that begins now.
+/// The epoch of a member that starts now.
 fn epoch_now() -> Epoch {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     Epoch(u32::try_from(seconds.saturating_sub(EPOCHS_BEGIN)).unwrap_or(u32::MAX))
 }
 
-/// Why a group cannot be joined.
+/// The reason why a group cannot be joined.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The group is the address of one host.
+    /// The address of the group is a unicast address.
     #[error(
         "{0} is not a multicast address: groups are 224.0.0.0 to 239.255.255.255 (239.0.0.0/8 is for private use), and ff00::/8"
     )]
@@ -102,12 +108,12 @@ pub enum OpenError {
     /// The group has no port.
     #[error("the group {0} has no port: write for example {0}:4410")]
     NoPort(IpAddr),
-    /// There is no such interface.
+    /// The interface does not exist.
     #[error("there is no interface `{name}` with an address; there are: {known}")]
     UnknownInterface {
-        /// What it was called.
+        /// The given name.
         name: String,
-        /// What there is.
+        /// The existing interfaces.
         known: String,
     },
     /// The interface has no address of the group's family.
@@ -120,12 +126,12 @@ pub enum OpenError {
         /// The group.
         group: IpAddr,
     },
-    /// The group of the site cannot be.
+    /// The group of the site is invalid.
     #[error(
         "{site} cannot be the site's part of the group {group}: it must be another multicast address of the same family, with a port"
     )]
     Site {
-        /// What was given.
+        /// The given address.
         site: SocketAddr,
         /// The group.
         group: SocketAddr,
@@ -135,21 +141,21 @@ pub enum OpenError {
     NoRoute {
         /// The group.
         group: IpAddr,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Somebody has the port to himself.
+    /// Another program has exclusive use of the port.
     #[error("port {} is in use on {} by a program that does not share it", .0.port(), .0.ip())]
     PortInUse(SocketAddr),
-    /// Something else the system does not do.
+    /// Another operation of the system failed.
     #[error("{what}: {source}")]
     System {
-        /// What was tried.
+        /// The operation.
         what: String,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The protocol cannot be set up so.
+    /// The settings of the protocol are invalid.
     #[error(transparent)]
     Protocol(#[from] srmp::ConfigError),
     /// The system gives no random numbers.

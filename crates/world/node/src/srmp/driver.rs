@@ -18,15 +18,15 @@ use super::receive::Receiver;
 use super::sockets::Sockets;
 use super::stats::IoCounters;
 
-/// How long a member that leaves waits for what an emulated line still carries.
+/// How long a leaving member waits for datagrams on an emulated line.
 const GOOD_BYE: Duration = Duration::from_secs(1);
 /// How long the task sleeps when nothing is due.
 const LONG: Duration = Duration::from_secs(3_600);
 
-/// A datagram that came.
+/// A datagram that was received.
 type Incoming = (SocketAddr, Channel, Bytes);
 
-/// Carries datagrams and time to the protocol, and what it says to the network.
+/// Passes datagrams and time to the protocol, and its output to the network.
 #[derive(Debug)]
 pub(super) struct Driver {
     shared: Arc<Shared>,
@@ -39,16 +39,16 @@ pub(super) struct Driver {
     io: IoCounters,
     /// Bytes of the headers of IP and UDP.
     overhead: usize,
-    /// Until when a good-bye may be under way.
+    /// The time until which farewell datagrams may be under way.
     ends: Option<Moment>,
 }
 
-/// What a look at the protocol found.
+/// The result of one pass over the protocol.
 struct Look {
     next: Option<Moment>,
-    /// More may leave at once.
+    /// More datagrams may be sent at once.
     has_more: bool,
-    /// The application has so much to read that nothing more may come.
+    /// The application has so many unread events that nothing more may be received.
     is_stuffed: bool,
     is_over: bool,
 }
@@ -87,13 +87,14 @@ impl Driver {
             }
             if self.wait(&look, timer.as_mut()).await {
                 self.receive();
-                // Sockets that always have something must not keep other tasks of this thread from running.
+                // Sockets that are always ready must not keep other tasks of this thread from
+                // running.
                 tokio::task::yield_now().await;
             }
         }
     }
 
-    /// Gives the protocol what came and the present, and takes what it says.
+    /// Passes the received datagrams and the present to the protocol, and takes its output.
     fn look(&mut self) -> Look {
         let shared = Arc::clone(&self.shared);
         let mut state = shared.lock();
@@ -109,7 +110,7 @@ impl Driver {
         if state.endpoint.poll_timeout().is_some_and(|at| at <= now) {
             state.endpoint.handle_timeout(now);
         }
-        // What the socket did not take yet goes first.
+        // Bytes that the socket has not accepted yet go first.
         let mut is_empty = false;
         if self.outbox.is_empty() {
             is_empty = self.fill(&mut state.endpoint, now);
@@ -137,7 +138,7 @@ impl Driver {
         }
     }
 
-    /// Takes what is to be sent; false when there may be more.
+    /// Takes datagrams to send. Returns false when there may be more.
     fn fill(&mut self, endpoint: &mut srmp::Endpoint, now: Moment) -> bool {
         let segments = self.sockets.unicast.state.max_gso_segments();
         while !self.outbox.is_full() {
@@ -147,14 +148,15 @@ impl Driver {
             };
             let to = match transmit.to {
                 Destination::Group => self.sockets.to_group,
-                // Without a site's group the protocol, which was told so, sends nothing there.
+                // The protocol knows whether there is a site's group. Without one it sends nothing
+                // there.
                 Destination::Site => self.sockets.to_site.unwrap_or(self.sockets.to_group),
                 Destination::Unicast(address) => address,
             };
             match &mut self.outgoing {
                 Some(line) => {
                     let bytes = transmit.datagram.len() + self.overhead;
-                    let _ = line.offer(now, (to, transmit.datagram), bytes); // the line counts what it drops
+                    let _ = line.offer(now, (to, transmit.datagram), bytes); // the line counts its drops
                 }
                 None => self.outbox.push(to, &transmit.datagram, segments),
             }
@@ -162,7 +164,7 @@ impl Driver {
         false
     }
 
-    /// Takes what has reached the end of the emulated line.
+    /// Takes datagrams that have reached the end of the emulated line.
     fn take_arrived(&mut self, now: Moment, segments: usize) {
         let Some(line) = &mut self.outgoing else { return };
         while let Some((to, datagram)) = line.poll(now) {
@@ -175,7 +177,7 @@ impl Driver {
         now >= ends || self.outgoing.as_ref().is_none_or(|line| line.in_flight() == 0)
     }
 
-    /// Waits for something to do; true when something may be read.
+    /// Waits for work. Returns true when a socket may be readable.
     async fn wait(&self, look: &Look, mut timer: Pin<&mut Sleep>) -> bool {
         let reads = !look.is_stuffed;
         let next = look.next.into_iter().chain(self.ends).min();
@@ -192,7 +194,7 @@ impl Driver {
         }
     }
 
-    /// One system call for each socket.
+    /// Reads each socket with one system call.
     fn receive(&mut self) {
         let Self { sockets, receiver, inbox, incoming, shared, io, overhead, .. } = self;
         let site = sockets.site.as_ref().map(|site| (site, Channel::Site));
@@ -201,7 +203,7 @@ impl Driver {
             receiver.receive(socket, io, |from, datagram| match incoming {
                 Some(line) => {
                     let bytes = datagram.len() + *overhead;
-                    let _ = line.offer(shared.clock.now(), (from, channel, datagram), bytes); // it counts what it drops
+                    let _ = line.offer(shared.clock.now(), (from, channel, datagram), bytes); // the line counts its drops
                 }
                 None => inbox.push((from, channel, datagram)),
             });
@@ -210,7 +212,7 @@ impl Driver {
 }
 
 impl Drop for Driver {
-    /// The host is over, whether it left or its runtime ended.
+    /// The host has ended, because it left the group or its runtime stopped.
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.io = IoCounters { events_dropped: state.io.events_dropped, ..self.io };

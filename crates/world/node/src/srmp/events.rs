@@ -7,17 +7,17 @@ use srmp::Event;
 
 use super::host::Shared;
 
-/// What waits to be read.
+/// Events that wait to be read.
 #[derive(Debug, Default)]
 pub(super) struct EventQueue {
     events: VecDeque<Event>,
     bytes: usize,
-    /// Nobody will read.
+    /// The application has dropped the receiver.
     pub(super) is_abandoned: bool,
 }
 
 impl EventQueue {
-    /// Puts an event at the end; false when it is dropped.
+    /// Appends an event. Returns false when it is dropped.
     pub(super) fn push(&mut self, event: Event, events_max: usize, bytes_max: usize) -> bool {
         if self.is_abandoned {
             return true;
@@ -32,12 +32,12 @@ impl EventQueue {
         true
     }
 
-    /// Whether so much waits that nothing more may come.
+    /// Whether so many events wait that nothing more may be received.
     pub(super) fn is_stuffed(&self, events_max: usize, bytes_max: usize) -> bool {
         self.events.len() >= 2 * events_max || self.bytes >= 2 * bytes_max
     }
 
-    /// Everything, into an empty queue.
+    /// Moves all events into an empty queue.
     fn take(&mut self, into: &mut VecDeque<Event>) {
         std::mem::swap(&mut self.events, into);
         self.bytes = 0;
@@ -55,7 +55,7 @@ fn body_bytes(event: &Event) -> usize {
     }
 }
 
-/// What a host tells. When it is dropped, what comes is taken in and told to nobody.
+/// The events of a host. If it is dropped, further events are discarded.
 #[derive(Debug)]
 pub struct SrmpEvents {
     pub(super) shared: Arc<Shared>,
@@ -63,9 +63,9 @@ pub struct SrmpEvents {
 }
 
 impl SrmpEvents {
-    /// The next event; `None` when the host has left the group and everything was read.
+    /// The next event; `None` when the host has left the group and all events were read.
     ///
-    /// It may be cancelled: no event is lost.
+    /// The future may be cancelled without losing an event.
     pub async fn recv(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.try_recv() {

@@ -1,4 +1,4 @@
-//! The application's side.
+//! The interface for the application.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,16 +17,16 @@ use super::stats::IoCounters;
 use super::{HostConfig, OpenError};
 use crate::driver::Clock;
 
-/// What the application and the driver share.
+/// The state shared by the application and the driver.
 #[derive(Debug)]
 pub(super) struct Shared {
     state: Mutex<State>,
     pub(super) clock: Clock,
-    /// The driver has something to do.
+    /// Signals the driver that it has work.
     pub(super) wake: Notify,
-    /// There are events.
+    /// Signals the application that there are events.
     pub(super) told: Notify,
-    /// Messages were handed to the network, or the host is over.
+    /// Signals that messages were handed to the network, or that the host has ended.
     pub(super) moved: Notify,
 }
 
@@ -40,13 +40,14 @@ pub(super) struct State {
     pub(super) tells_sent: bool,
     events_max: usize,
     events_bytes_max: usize,
-    /// Mode 0 messages that were given to the endpoint.
+    /// Number of mode 0 messages that were given to the endpoint.
     offered: u64,
 }
 
 impl Shared {
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        // Whoever panicked was the application in `inspect` or `change`; the endpoint is as sound as it made it.
+        // Only the application can have panicked, in `inspect` or `change`. The endpoint is as
+        // sound as the application left it.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -56,7 +57,8 @@ impl State {
         self.events.is_stuffed(self.events_max, self.events_bytes_max)
     }
 
-    /// Moves what the endpoint tells to where the application reads it; true if there is anything.
+    /// Moves events of the endpoint into the application's queue. Returns true if there is anything
+    /// to read.
     pub(super) fn collect_events(&mut self) -> bool {
         while let Some(event) = self.endpoint.poll_event() {
             if !self.tells_sent && matches!(event, srmp::Event::Sent { .. }) {
@@ -69,7 +71,7 @@ impl State {
         !self.events.is_empty()
     }
 
-    /// Messages of modes 0 and 1 that wait to be handed to the network.
+    /// Number of messages of modes 0 and 1 that wait to be handed to the network.
     fn backlog(&self) -> u64 {
         let counters = self.endpoint.counters();
         let shaper = counters.shaper;
@@ -81,7 +83,8 @@ impl State {
 
 /// A member of a group on a real network. Dropping it leaves the group.
 ///
-/// Its methods do not wait for the network: what they are given is sent by a task of the runtime in which the host was opened.
+/// Its methods do not wait for the network. A task of the runtime in which the host was opened
+/// sends the messages.
 #[derive(Debug)]
 pub struct SrmpHost {
     shared: Arc<Shared>,
@@ -90,13 +93,14 @@ pub struct SrmpHost {
 }
 
 impl SrmpHost {
-    /// Joins a group. The member shows itself at once.
+    /// Joins a group. The member announces itself at once.
     ///
     /// # Errors
-    /// The group, the interface, the port or the settings of the protocol cannot be; nothing was sent then.
+    /// The group, the interface, the port or the settings of the protocol are invalid. Then nothing
+    /// has been sent.
     ///
     /// # Panics
-    /// Outside of a tokio runtime with I/O and time enabled.
+    /// Outside a tokio runtime with I/O and time enabled.
     pub fn open(mut config: HostConfig) -> Result<(Self, SrmpEvents), OpenError> {
         let sockets = Sockets::open(&config)?;
         let (group, local) = (config.group, sockets.local);
@@ -105,7 +109,7 @@ impl SrmpHost {
             srmp::Config::new(srmp::model::Profile::V3, MemberId::NOBODY),
         );
         if protocol.group.is_empty() {
-            // Without the number of an interface, which differs from machine to machine.
+            // The text excludes the number of the interface, which differs between machines.
             protocol.group = SocketAddr::new(group.ip(), group.port()).to_string();
         }
         let clock = Clock::start();
@@ -154,7 +158,7 @@ impl SrmpHost {
         self.send(|state, now| state.endpoint.send_mode1(now, data, body, urgent))
     }
 
-    /// Sends a message to one member, until it is acknowledged: see [`Endpoint::send_mode2`].
+    /// Sends a message to one member until it is acknowledged: see [`Endpoint::send_mode2`].
     ///
     /// # Errors
     /// Those of the protocol.
@@ -173,35 +177,37 @@ impl SrmpHost {
         sent
     }
 
-    /// Whether a group can be joined with these settings, as far as the system tells without joining it for long; nothing is sent.
+    /// Checks whether a group can be joined with these settings, as far as the system shows it
+    /// without joining for long. Nothing is sent.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// As for [`open`](Self::open).
     ///
     /// # Panics
-    /// Outside of a tokio runtime with I/O enabled.
+    /// Outside a tokio runtime with I/O enabled.
     pub fn check(config: &HostConfig) -> Result<(), OpenError> {
         Sockets::open(config).map(drop)
     }
 
-    /// Mode 0 messages, and pieces of mode 1 messages, that wait to be sent.
+    /// Number of mode 0 messages, and of pieces of mode 1 messages, that wait to be sent.
     pub fn waiting(&self) -> u64 {
         self.shared.lock().backlog()
     }
 
-    /// Waits until at most `waiting` messages [wait](Self::waiting) to be sent, or the host is over. Who has more to say than the group's rate
-    /// carries, and wants nothing dropped, asks this first.
+    /// Waits until at most `waiting` messages [wait](Self::waiting) to be sent, or the host has
+    /// ended. An application that sends more than the group's rate carries, and wants nothing
+    /// dropped, calls this before sending.
     pub async fn room(&self, waiting: u64) {
         self.until(|state| state.backlog() <= waiting).await;
     }
 
-    /// Leaves the group, and waits until it was told so. What waits is not sent any more.
+    /// Leaves the group, and waits until the group was told. Waiting messages are no longer sent.
     pub async fn leave(self) {
         self.begin_to_leave();
         self.until(|_| false).await;
     }
 
-    /// Waits until it is so, or the host is over.
+    /// Waits until `is_so` returns true, or the host has ended.
     async fn until(&self, mut is_so: impl FnMut(&State) -> bool) {
         loop {
             let moved = self.shared.moved.notified();
@@ -217,24 +223,24 @@ impl SrmpHost {
         }
     }
 
-    /// Looks at the protocol: counters, members, rates.
+    /// Gives read access to the protocol: counters, members, rates.
     pub fn inspect<T>(&self, look: impl FnOnce(&Endpoint) -> T) -> T {
         look(&self.shared.lock().endpoint)
     }
 
-    /// Changes settings of the protocol that can be changed: interest, keys.
+    /// Gives access to settings of the protocol that can be changed: interest, keys.
     pub fn change<T>(&self, change: impl FnOnce(&mut Endpoint) -> T) -> T {
         let result = change(&mut self.shared.lock().endpoint);
         self.shared.wake.notify_one();
         result
     }
 
-    /// What the sockets counted.
+    /// The counters of the sockets.
     pub fn io(&self) -> IoCounters {
         self.shared.lock().io
     }
 
-    /// Who this is.
+    /// The identity of this member.
     pub fn member(&self) -> MemberId {
         self.inspect(Endpoint::member)
     }
@@ -244,7 +250,7 @@ impl SrmpHost {
         self.group
     }
 
-    /// Where this member is: everything it sends comes from here.
+    /// The address of this member, from which it sends everything.
     pub fn local_address(&self) -> SocketAddr {
         self.local
     }

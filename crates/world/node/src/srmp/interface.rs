@@ -1,4 +1,4 @@
-//! Which interface a group is on.
+//! The network interface of a group.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -7,22 +7,22 @@ use std::str::FromStr;
 
 use super::OpenError;
 
-/// The interface that a group is on.
+/// The selection of a group's network interface.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Interface {
-    /// That to which the system's routes lead.
+    /// The one to which the system's routes lead.
     #[default]
     Routed,
     /// By its name, such as `eth0` or `lo`.
     Name(String),
-    /// By an address of it.
+    /// By one of its addresses.
     Address(IpAddr),
 }
 
 impl FromStr for Interface {
     type Err = Infallible;
 
-    /// An address, or else a name.
+    /// Parses an address, or else a name.
     fn from_str(text: &str) -> Result<Self, Infallible> {
         Ok(text.parse().map_or_else(|_| Self::Name(text.to_owned()), Self::Address))
     }
@@ -41,14 +41,14 @@ impl fmt::Display for Interface {
 /// An interface that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// Its number; 0 when the system does not say.
+    /// Its index; 0 if the system does not report it.
     pub(super) index: u32,
     /// Its address of the group's family.
     pub(super) address: IpAddr,
 }
 
 impl Found {
-    /// An address on this interface with a port: those of one network in IPv6 need its number.
+    /// A socket address on this interface. Link-local IPv6 addresses need the interface's index.
     pub(super) fn at(&self, ip: IpAddr, port: u16) -> SocketAddr {
         match ip {
             IpAddr::V4(_) => SocketAddr::new(ip, port),
@@ -59,7 +59,7 @@ impl Found {
     }
 }
 
-/// Whether the address says nothing without an interface.
+/// Whether the address is ambiguous without an interface.
 fn is_of_link(ip: Ipv6Addr) -> bool {
     ip.is_unicast_link_local() || ip.is_multicast() && matches!(ip.octets()[1] & 0x0f, 1 | 2)
 }
@@ -82,7 +82,7 @@ pub(super) fn find(wanted: &Interface, group: SocketAddr) -> Result<Found, OpenE
         return Err(OpenError::UnknownInterface { name: wanted.to_string(), known: names(&all) });
     }
     let name = candidates[0].name.clone();
-    // The address that datagrams come from: of the reach of the group if there is one.
+    // The source address of datagrams, with the scope of the group if there is one.
     let narrow = matches!(group.ip(), IpAddr::V6(ip) if is_of_link(ip));
     let fits = |one: &&&if_addrs::Interface| matches!(one.ip(), IpAddr::V6(ip) if is_of_link(ip)) == narrow;
     let mut usable = candidates.iter().copied().filter(of_family);
@@ -94,7 +94,7 @@ pub(super) fn find(wanted: &Interface, group: SocketAddr) -> Result<Found, OpenE
     Ok(Found { index: best.index.unwrap_or(0), address: best.ip() })
 }
 
-/// From which address the system would send to the group. Nothing is sent.
+/// The address from which the system would send to the group. Nothing is sent.
 fn routed(group: SocketAddr) -> Result<IpAddr, OpenError> {
     let any: IpAddr =
         if group.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };

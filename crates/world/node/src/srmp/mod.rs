@@ -1,17 +1,19 @@
-//! One member of an SRMP group on a real network: UDP multicast sockets, the host's clock, and nothing of HLA.
+//! One member of an SRMP group on a real network: UDP multicast sockets and the host's clock,
+//! without HLA.
 //!
-//! [`SrmpHost::open`] joins a group; the host sends, and [`SrmpEvents`] tells what comes. The protocol is the crate `srmp`; here
-//! are the sockets around it.
+//! [`SrmpHost::open`] joins a group. The host sends, and [`SrmpEvents`] delivers the events. The
+//! crate `srmp` is the protocol; this module provides its sockets.
 //!
-//! - Each member has two sockets: one hears the group, on the group's port, which any number of members of a machine share; the
-//!   other, on a port of its own, sends everything, and hears what is for this member alone. So all of a member comes from one
-//!   address, and several members of one machine are told apart.
-//! - What a member sends to the group does not come back to it, where the system can be told so (Linux); elsewhere it is
-//!   known, and dropped.
-//! - Datagrams are sent and received many in one system call, with segmentation offload where the system has it (`quinn-udp`).
-//!   What comes is cut from buffers that are used again.
-//! - Pacing is the protocol's: nothing is sent before its timers say so.
-//! - An emulated line may stand between protocol and wire, in both directions.
+//! - Each member has two sockets. One receives from the group, on the group's port, which any
+//!   number of members on a machine share. The other, on a port of its own, sends everything and
+//!   receives unicasts to this member. All datagrams of a member therefore come from one address,
+//!   and several members on one machine can be distinguished.
+//! - A member does not receive its own datagrams if the system can filter them (Linux). Elsewhere
+//!   they are recognized and dropped.
+//! - One system call sends or receives many datagrams, with segmentation offload if the system has
+//!   it (`quinn-udp`). Received datagrams are slices of buffers that are reused.
+//! - Pacing is the protocol's task: nothing is sent before its timers fire.
+//! - An emulated line may be placed between protocol and wire, in both directions.
 //!
 //! ```no_run
 //! use node::srmp::{HostConfig, SrmpHost};

@@ -1,4 +1,4 @@
-//! Datagrams on their way out, many in one system call.
+//! Outgoing datagrams, many per system call.
 
 use std::io;
 use std::net::SocketAddr;
@@ -10,21 +10,21 @@ use tokio::io::Interest;
 use super::sockets::Batched;
 use super::stats::IoCounters;
 
-/// Bytes of one system call: less than what an IP datagram may have.
+/// Bytes per system call: less than the maximum of an IP datagram.
 const BATCH_BYTES_MAX: usize = 60_000;
 /// Bytes that are taken from the protocol at a time.
 const OUTBOX_BYTES: usize = 256 << 10;
-/// The emulation, and older systems, have no more segments.
+/// The emulation and older systems support no more segments.
 const SEGMENTS_MAX: usize = 64;
 
-/// Datagrams of one size to one address; the last may be shorter.
+/// Datagrams of the same size to one address. The last one may be shorter.
 #[derive(Debug)]
 struct Batch {
     to: SocketAddr,
     segment: usize,
     count: usize,
     range: Range<usize>,
-    /// Its last datagram was shorter.
+    /// Its last datagram was shorter, so no further one can be added.
     closed: bool,
 }
 
@@ -33,20 +33,21 @@ struct Batch {
 pub(super) struct Outbox {
     bytes: Vec<u8>,
     batches: Vec<Batch>,
-    /// Batches that were sent.
+    /// Number of batches that were sent.
     done: usize,
-    /// The site's group, how far datagrams to it go, and how far others do.
+    /// The site's group, the TTL of datagrams to it, and that of others.
     site: Option<(SocketAddr, u32, u32)>,
 }
 
 impl Outbox {
-    /// `ttls` are those of datagrams to the site and to the group.
+    /// An empty outbox. `ttls` are those of datagrams to the site and to the group.
     pub(super) fn new(site: Option<SocketAddr>, ttls: (u8, u8)) -> Self {
         let site = site.filter(|_| ttls.0 != ttls.1).map(|site| (site, ttls.0.into(), ttls.1.into()));
         Self { site, ..Self::default() }
     }
 
-    /// All datagrams of a member come from one socket, whose reach is changed for those to the site.
+    /// Changes the TTL of the socket around datagrams to the site, because all datagrams of a
+    /// member are sent by one socket.
     fn reach(&self, batch: &Batch, by: &Batched, is_before: bool) -> io::Result<()> {
         let Some((_, near, far)) = self.site.filter(|site| site.0 == batch.to) else { return Ok(()) };
         let ttl = if is_before { near } else { far };
@@ -61,12 +62,12 @@ impl Outbox {
         self.batches.is_empty()
     }
 
-    /// Whether there is no reason to take more now.
+    /// Whether no more datagrams should be taken now.
     pub(super) fn is_full(&self) -> bool {
         self.bytes.len() >= OUTBOX_BYTES
     }
 
-    /// Adds a datagram; `segments` is how many the system takes at once.
+    /// Adds a datagram. `segments` is the number that the system takes at once.
     pub(super) fn push(&mut self, to: SocketAddr, datagram: &[u8], segments: usize) {
         let begin = self.bytes.len();
         self.bytes.extend_from_slice(datagram);
@@ -87,7 +88,7 @@ impl Outbox {
         });
     }
 
-    /// Sends what the socket takes; what it does not take yet stays.
+    /// Sends as much as the socket accepts. The rest stays.
     pub(super) fn send(&mut self, by: &Batched, counters: &mut IoCounters) {
         while let Some(batch) = self.batches.get(self.done) {
             let reach = self.reach(batch, by, true);
@@ -125,7 +126,8 @@ impl Batch {
         let bytes = &bytes[self.range.clone()];
         let whole = self.call(bytes, by, counters);
         match whole {
-            // The system or the network card cannot cut it into datagrams; so it is done here, from now on.
+            // The system or the network card cannot segment it. From now on it is cut into
+            // datagrams here.
             Err(error) if self.count > 1 && error.kind() != io::ErrorKind::WouldBlock => {
                 let mut last = Ok(());
                 for datagram in bytes.chunks(self.segment) {

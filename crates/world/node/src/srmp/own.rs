@@ -1,25 +1,28 @@
-//! Not hearing oneself.
+//! A filter against a member's own datagrams.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use socket2::{SockFilter, Socket};
 
-// Classic BPF (linux/bpf_common.h): loads of 16 and 32 bits, a comparison, an end.
+// Classic BPF (linux/bpf_common.h): loads of 16 and 32 bits, comparison, return.
 const LOAD_HALF: u16 = 0x28;
 const LOAD_WORD: u16 = 0x20;
 const JUMP_EQUAL: u16 = 0x15;
 const RETURN: u16 = 0x06;
-/// Positions from here on count from the header of IP (`SKF_NET_OFF`); others from that of UDP, which begins with the source port.
+/// Offsets from here on are relative to the IP header (`SKF_NET_OFF`). Others are relative to the
+/// UDP header, which begins with the source port.
 const NETWORK: u32 = 0xfff0_0000;
 /// All bytes of a datagram, and none.
 const TAKE: u32 = u32::MAX;
 const DROP: u32 = 0;
 
-/// Lets the system drop what `own` sent before it reaches the socket: the group brings back every datagram of a member, and half of
-/// what it reads would be its own. The protocol knows its own datagrams as well; this only saves the work.
+/// Makes the system drop datagrams sent by `own` before they reach the socket. The group returns
+/// every datagram of a member, so half of the datagrams it reads would be its own. The protocol
+/// recognizes its own datagrams as well; the filter only saves work.
 ///
 /// # Errors
+/// The system does not accept the filter.
 /// The system does not take the filter.
 pub(super) fn drop_own(socket: &Socket, own: SocketAddr) -> io::Result<()> {
     let (first, words): (u32, Vec<u32>) = match own.ip() {
@@ -30,7 +33,7 @@ pub(super) fn drop_own(socket: &Socket, own: SocketAddr) -> io::Result<()> {
             (8, [0, 4, 8, 12].map(word).to_vec())
         }
     };
-    // Each comparison that fails jumps to the last instruction but one, which takes the datagram.
+    // Each comparison that fails jumps to the instruction that takes the datagram.
     let comparisons = 1 + words.len();
     let mut program = vec![SockFilter::new(LOAD_HALF, 0, 0, 0)];
     let to_take = |done: usize| (2 * (comparisons - done) + 1) as u8;

@@ -1,4 +1,4 @@
-//! Memory for datagrams that come in.
+//! Memory for received datagrams.
 
 use std::collections::VecDeque;
 
@@ -6,16 +6,18 @@ use bytes::{Bytes, BytesMut};
 
 /// Bytes of one buffer.
 const CHUNK_BYTES: usize = 64 << 10;
-/// Buffers that are kept to be used again.
+/// Number of buffers that are kept for reuse.
 const CHUNKS_MAX: usize = 32;
 
-/// Buffers that datagrams are copied into, each used again when nobody holds a datagram of it any more.
+/// Buffers into which datagrams are copied. Each is reused when none of its datagrams is held any
+/// longer.
 ///
-/// In steady state nothing is allocated. Whoever keeps a datagram for long keeps a buffer of 64 KiB.
+/// In steady state nothing is allocated. A datagram that is kept for long keeps a buffer of 64 KiB
+/// alive.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     current: BytesMut,
-    /// In the order in which they were filled.
+    /// Filled buffers, the oldest first.
     filled: VecDeque<BytesMut>,
 }
 
@@ -29,7 +31,7 @@ impl Pool {
         self.current.split().freeze()
     }
 
-    /// Takes a buffer with room for `bytes`.
+    /// Replaces the current buffer by one with room for `bytes`.
     fn turn(&mut self, bytes: usize) {
         let bytes = bytes.max(CHUNK_BYTES);
         let full = std::mem::take(&mut self.current);
@@ -38,7 +40,8 @@ impl Pool {
         self.current = match oldest {
             Some((true, oldest)) => oldest,
             Some((false, oldest)) => {
-                // Still in use. When there are many such, its memory goes with the last of its datagrams.
+                // Still in use. If there are too many such buffers, its memory is freed with the
+                // last of its datagrams.
                 if self.filled.len() < CHUNKS_MAX && oldest.capacity() > 0 {
                     self.filled.push_back(oldest);
                 }
@@ -68,7 +71,7 @@ mod tests {
                 held.pop_front();
             }
         }
-        // 200 datagrams fill four buffers; one may straddle two places.
+        // 200 datagrams fill four buffers; one may span two positions.
         assert!(places.len() <= 24, "{}", places.len());
     }
 

@@ -1,4 +1,4 @@
-//! Datagrams from a socket, many in one system call.
+//! Datagrams received from a socket, many per system call.
 
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
@@ -11,12 +11,12 @@ use super::pool::Pool;
 use super::sockets::Batched;
 use super::stats::IoCounters;
 
-/// Room for what comes at once from one sender, or for the longest datagram.
+/// Room for datagrams that arrive together from one sender, or for the longest datagram.
 const SLOT_BYTES: usize = 64 << 10;
-/// What one system call takes.
+/// Number of slots that one system call fills.
 const SLOTS: usize = if quinn_udp::BATCH_SIZE < 16 { quinn_udp::BATCH_SIZE } else { 16 };
 
-/// Where system calls write to.
+/// The buffers that system calls write to.
 #[derive(Debug)]
 pub(super) struct Receiver {
     bytes: Vec<u8>,
@@ -33,7 +33,8 @@ impl Receiver {
         }
     }
 
-    /// One system call; each datagram goes to `take`, with its sender. False when nothing is there.
+    /// Makes one system call and passes each datagram with its sender to `take`. Returns false when
+    /// there is none.
     pub(super) fn receive(
         &mut self,
         from: &Batched,
@@ -52,7 +53,7 @@ impl Receiver {
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
             Err(error) => {
-                // What an earlier datagram met, for example a port that nobody has.
+                // An error that an earlier datagram caused, for example a port without a socket.
                 tracing::debug!(%error, "a datagram met trouble");
                 counters.receive_errors += 1;
                 return true;

@@ -10,41 +10,42 @@ use tokio::net::UdpSocket;
 use super::interface::{self, Found};
 use super::{HostConfig, OpenError};
 
-/// A socket, and what `quinn-udp` knows of it.
+/// A socket, with the state that `quinn-udp` needs for it.
 #[derive(Debug)]
 pub(super) struct Batched {
     pub(super) socket: UdpSocket,
     pub(super) state: UdpSocketState,
 }
 
-/// What hears the group, and what sends everything and hears what is for this member alone.
+/// The socket that receives from the group, and the one that sends everything and receives
+/// unicasts.
 #[derive(Debug)]
 pub(super) struct Sockets {
     pub(super) group: Batched,
     pub(super) unicast: Batched,
-    /// What hears the site's own group, if loggers are used.
+    /// The socket that receives from the site's own group, if loggers are used.
     pub(super) site: Option<Batched>,
-    /// Where datagrams for the site go.
+    /// The address for datagrams to the site.
     pub(super) to_site: Option<SocketAddr>,
-    /// Where datagrams for the group go.
+    /// The address for datagrams to the group.
     pub(super) to_group: SocketAddr,
-    /// Where this member is.
+    /// The address of this member.
     pub(super) local: SocketAddr,
 }
 
 impl Sockets {
-    /// Waits until something came to the site's group: for ever when there is none.
+    /// Waits until the site's group has a datagram. Waits for ever if there is no such group.
     pub(super) async fn site_readable(&self) {
         match &self.site {
             Some(site) => {
-                // An error is met again, and counted, by who reads.
+                // A read meets the same error again, and counts it.
                 let _ = site.socket.readable().await;
             }
             None => std::future::pending().await,
         }
     }
 
-    /// Opens both. Needs a runtime with its I/O driver.
+    /// Opens the sockets. Needs a runtime with its I/O driver.
     pub(super) fn open(config: &HostConfig) -> Result<Self, OpenError> {
         let group = config.group;
         if !group.ip().is_multicast() {
@@ -63,7 +64,7 @@ impl Sockets {
             address.as_socket().ok_or_else(|| io::Error::other("it is no address of the Internet"))
         });
         let local = local.map_err(OpenError::system("the member's address"))?;
-        // Without it the member hears itself, which costs time and nothing else.
+        // Without the filter the member receives its own datagrams, which only costs time.
         #[cfg(any(target_os = "linux", target_os = "android"))]
         if let Err(error) = super::own::drop_own(&listening, local) {
             tracing::debug!(%error, "own datagrams come back");
@@ -79,7 +80,7 @@ impl Sockets {
     }
 }
 
-/// The group of the site, when loggers are used.
+/// The group of the site, if loggers are used.
 fn site_of(config: &HostConfig) -> Result<Option<SocketAddr>, OpenError> {
     if !config.protocol.logger.site {
         return Ok(None);
@@ -93,7 +94,8 @@ fn site_of(config: &HostConfig) -> Result<Option<SocketAddr>, OpenError> {
     Ok(Some(site))
 }
 
-/// The site's group that all members find by themselves: with the low 16 bits of FNV-1a over the group's address and port in text.
+/// The site's group that all members derive in the same way: with the low 16 bits of FNV-1a over
+/// the text of the group's address and port.
 pub(super) fn derived_site(group: SocketAddr) -> SocketAddr {
     let text = SocketAddr::new(group.ip(), group.port()).to_string();
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -117,7 +119,7 @@ fn new_socket(address: SocketAddr, config: &HostConfig) -> Result<Socket, OpenEr
         if address.is_ipv6() {
             socket.set_only_v6(true)?;
         }
-        // The system cuts what is too much, and a small buffer is no reason to fail.
+        // The system reduces an excessive size. A small buffer is no reason to fail.
         let _ = socket.set_recv_buffer_size(config.socket_bytes);
         let _ = socket.set_send_buffer_size(config.socket_bytes);
         socket.set_nonblocking(true)?;
@@ -133,11 +135,12 @@ fn bind(socket: &Socket, address: SocketAddr) -> Result<(), OpenError> {
     })
 }
 
-/// The socket that hears the group: one of many, perhaps, on this machine.
+/// Opens the socket that receives from the group, possibly one of many on this machine.
 fn listen(group: SocketAddr, found: Found, config: &HostConfig) -> Result<Socket, OpenError> {
     let socket = new_socket(group, config)?;
     share(&socket).map_err(OpenError::system("the group's port cannot be shared"))?;
-    // Bound to the group the socket hears nothing else on that port; Windows cannot.
+    // Bound to the group's address, the socket receives nothing else on that port. Windows does not
+    // support this.
     let address = if cfg!(windows) { SocketAddr::new(any_like(group.ip()), group.port()) } else { group };
     bind(&socket, address)?;
     join(&socket, group.ip(), found).map_err(|error| {
@@ -148,7 +151,8 @@ fn listen(group: SocketAddr, found: Found, config: &HostConfig) -> Result<Socket
 
 fn share(socket: &Socket) -> io::Result<()> {
     socket.set_reuse_address(true)?;
-    // On Linux the above is enough, and the below would demand that all be programs of one user.
+    // On Linux the option above suffices. The one below would require all programs to belong to one
+    // user.
     #[cfg(all(
         unix,
         not(any(target_os = "linux", target_os = "android", target_os = "solaris", target_os = "illumos"))
@@ -171,7 +175,8 @@ fn join(socket: &Socket, group: IpAddr, found: Found) -> io::Result<()> {
                 0 => InterfaceIndexOrAddress::Address(address),
                 index => InterfaceIndexOrAddress::Index(index),
             };
-            // Only what comes on this interface, not what others of this machine joined elsewhere.
+            // Receive only from this interface, not from groups that other programs on this machine
+            // joined elsewhere.
             #[cfg(target_os = "linux")]
             socket.set_multicast_all_v4(false)?;
             socket.join_multicast_v4_n(&group, &interface)
@@ -185,7 +190,7 @@ fn join(socket: &Socket, group: IpAddr, found: Found) -> io::Result<()> {
     }
 }
 
-/// The socket that sends, on the interface's address.
+/// Opens the socket that sends, on the interface's address.
 fn sender(found: Found, config: &HostConfig) -> Result<Socket, OpenError> {
     let address = found.at(found.address, config.unicast_port);
     let socket = new_socket(address, config)?;
@@ -213,8 +218,9 @@ fn batched(socket: Socket) -> io::Result<Batched> {
     Ok(Batched { socket, state })
 }
 
-/// For sending. `quinn-udp` forbids the fragmentation of what a socket sends that it was told of, and mode 2 messages may be longer
-/// than what the network carries in one piece: so it is told of another socket of the same kind.
+/// Prepares a socket for sending. `quinn-udp` forbids fragmentation on each socket for which it
+/// makes a state. Mode 2 messages may be longer than the network carries in one piece, so the state
+/// is made for another socket of the same kind.
 fn batched_with_fragments(socket: Socket) -> io::Result<Batched> {
     let domain = if socket.local_addr()?.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
     let twin = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;

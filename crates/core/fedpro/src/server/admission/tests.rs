@@ -1,4 +1,4 @@
-//! Floods of one address, and honest clients beside them.
+//! Floods from one address, and honest clients beside them.
 
 use super::*;
 use crate::frame::{Control, Message, ResumeStatus};
@@ -11,21 +11,23 @@ fn ms(ms: u64) -> Moment {
     Moment::from_millis(ms)
 }
 
-/// A client at `address` connects and asks for a session; its connection and the id of its session are `number`.
+/// A client at `address` connects and requests a session. `number` is its connection and the id of
+/// its session.
 fn ask(endpoint: &mut Endpoint, now: Moment, address: Address, number: u64) -> Vec<Event> {
     endpoint.handle_open(now, ConnId(number), address, number);
     endpoint.handle_bytes(now, ConnId(number), control(0, 0, Control::NewSession { version: 1 }));
     events(endpoint)
 }
 
-/// The session it gets.
+/// Opens a session as `ask` does, and returns it.
 fn open(endpoint: &mut Endpoint, now: Moment, address: Address, number: u64) -> SessionKey {
     let events = ask(endpoint, now, address, number);
     let Some(&Event::SessionOpened { session, .. }) = events.last() else { panic!("not opened: {events:?}") };
     session
 }
 
-/// It gets none, is told that the server is out of resources, and its connection is closed.
+/// The client gets no session, is told that the server is out of resources, and its connection is
+/// closed.
 fn assert_refused(endpoint: &mut Endpoint, now: Moment, address: Address, number: u64, reason: Refusal) {
     let conn = ConnId(number);
     assert_eq!(ask(endpoint, now, address, number), [Event::Refused { conn, address, reason }]);
@@ -46,7 +48,7 @@ fn an_address_has_its_share_and_newcomers_have_the_reserve() {
     for number in 5..8 {
         open(&mut endpoint, now, HONEST, number);
     }
-    // Six are taken; two are for those who have none.
+    // Six are taken; two are reserved for addresses without a session.
     open(&mut endpoint, now, Address::numbered(3), 8);
     assert_refused(&mut endpoint, now, Address::numbered(3), 9, Refusal::Sessions { limit: 8 });
     open(&mut endpoint, now, Address::numbered(4), 10);
@@ -76,9 +78,9 @@ fn four_thousand_bare_sessions_of_one_address_keep_no_other_out() {
             endpoint.set_connected(now, key, true);
         }
     }
-    // It takes its own places again and again; nobody else has to go.
+    // The flood takes its own places again and again; nobody else is evicted.
     assert_eq!((endpoint.sessions(), refused), (1_024 + 41, 0));
-    // The honest ones are there when the flood has to connect, and does not.
+    // The honest sessions remain when the sessions of the flood end because they never connected.
     endpoint.handle_timeout(Moment::from_secs(20));
     let ended = events(&mut endpoint);
     let timeout = Duration::from_secs(10);
@@ -108,7 +110,7 @@ fn sessions_that_do_not_connect_make_room_for_others_and_connected_ones_do_not()
     assert_eq!(events, [evicted(flood[1]), opened(honest, 6)], "another address need not wait");
     let events = ask(&mut endpoint, ms(100), FLOOD, 7);
     assert_eq!(events[0], evicted(flood[2]));
-    // The honest one takes its time and has it.
+    // The honest client takes its time, and may.
     endpoint.set_connected(ms(9_000), honest, true);
     endpoint.handle_timeout(ms(30_000));
     assert!(endpoint.is_connected(honest) && endpoint.is_connected(flood[0]));

@@ -1,4 +1,4 @@
-//! What is counted, and the clients that pay.
+//! The memory that is counted, and the clients that pay.
 
 use super::*;
 use crate::frame::{Control, MessageType, Numbers, put_hla};
@@ -23,7 +23,7 @@ fn open_at(endpoint: &mut Endpoint, address: u64, number: u64) -> SessionKey {
     session
 }
 
-/// The answer to a disconnect request.
+/// The response to a disconnect request.
 fn answer() -> Bytes {
     empty_response(6).unwrap()
 }
@@ -41,7 +41,7 @@ fn call(id: u64, number: u32, padding: usize) -> Bytes {
     out.freeze()
 }
 
-/// The sums, counted anew.
+/// The sums, recounted from scratch.
 #[allow(clippy::disallowed_methods)] // a sum does not depend on hash order
 fn counted(endpoint: &Endpoint) -> Usage {
     let mut all = Usage::default();
@@ -200,7 +200,7 @@ fn step() -> impl Strategy<Value = Step> {
 struct World {
     endpoint: Endpoint,
     sessions: Vec<SessionKey>,
-    /// By client: its connection, and what is left of its message.
+    /// For each client: its connection, and the unsent rest of its message.
     clients: Vec<(ConnId, Bytes)>,
     last_conn: u64,
 }

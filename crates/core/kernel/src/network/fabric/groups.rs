@@ -9,14 +9,15 @@ use router::{ClientError, ClientId, FrameError, Lanes, PipeConfig};
 use std::time::Duration;
 
 impl Fabric {
-    /// Adds multicast groups; to be called before anything else.
+    /// Adds multicast groups. Must be called before any other method.
     ///
     /// # Errors
-    /// Too many.
+    /// There are too many groups.
     pub(crate) fn add_groups(&mut self, now: Moment, multicast: Multicast) -> Result<(), ClientError> {
         let speaks = self.speaks();
         let frame_bytes_max = multicast.frame_bytes;
-        // What waits may become old; so it waits no longer than it must, and is bundled by the group's protocol.
+        // Waiting messages may become obsolete. They wait no longer than they must, and the group's
+        // protocol bundles them.
         self.group_pipe = PipeConfig { frame_bytes_max, bundle_wait: Duration::ZERO, ..self.pipe.clone() };
         for _ in 0..multicast.groups {
             self.groups.push(self.routers[speaks].add_cast(now, self.group_pipe.clone())?);
@@ -24,7 +25,7 @@ impl Fabric {
         Ok(())
     }
 
-    /// The groups, one bit each, that reach a neighbour.
+    /// Sets the groups, one bit each, that reach a neighbour.
     pub(crate) fn set_covered(&mut self, now: Moment, key: NodeKey, groups: u64) {
         let speaks = self.speaks();
         let Some(client) = self.port_at(key, speaks) else { return };
@@ -34,7 +35,7 @@ impl Fabric {
         let covered = self.routers[speaks].covered(client) != 0;
         match self.directed_at(key) {
             Some(_) if !covered => self.end_directed(now, key),
-            // What waits goes by a group that still reaches it.
+            // Waiting frames go by a group that still reaches the neighbour.
             Some(own) => self.note_group_ready(own),
             None if covered => {
                 match self.routers[speaks].add_directed(now, client, self.group_pipe.clone()) {
@@ -48,12 +49,13 @@ impl Fabric {
         }
     }
 
-    /// The pipe for what is directed at a neighbour.
+    /// The pipe for frames directed at a neighbour.
     fn directed_at(&self, key: NodeKey) -> Option<ClientId> {
         self.directed.iter().find(|(_, other)| **other == key).map(|(own, _)| *own)
     }
 
-    /// What is directed at a neighbour goes over its link, if there is one. What waits is asked for again.
+    /// From now on frames directed at a neighbour go over its link, if there is one. Frames that
+    /// still wait are requested again.
     pub(super) fn end_directed(&mut self, now: Moment, key: NodeKey) {
         let speaks = self.speaks();
         let Some(own) = self.directed_at(key) else { return };
@@ -63,7 +65,7 @@ impl Fabric {
         self.relieved.push_back((speaks, own));
     }
 
-    /// The pipe of a group, or for what is directed at one neighbour, has frames.
+    /// Notes that the pipe of a group, or the pipe directed at one neighbour, has frames.
     pub(super) fn note_group_ready(&mut self, client: ClientId) {
         if let Some(group) = self.groups.iter().position(|pipe| *pipe == client) {
             return self.groups_ready.push_back(group);
@@ -71,17 +73,17 @@ impl Fabric {
         let Some(to) = self.directed.get(&client).and_then(|key| self.port_at(*key, self.speaks())) else {
             return;
         };
-        // The first group that reaches it.
+        // The first group that reaches the neighbour.
         let group = self.routers[self.speaks()].covered(to).trailing_zeros() as usize;
         self.directed_ready.retain(|(_, other)| *other != client);
         self.directed_ready.insert((group, client));
         self.groups_ready.push_back(group);
     }
 
-    /// A frame of a neighbour that came by a group.
+    /// Handles a frame of a neighbour that arrived by a group.
     ///
     /// # Errors
-    /// It is not understood, which harms nothing.
+    /// The frame cannot be decoded. It has no effect.
     pub(crate) fn handle_group_frame(
         &mut self,
         now: Moment,
@@ -89,20 +91,20 @@ impl Fabric {
         frame: Bytes,
     ) -> Result<(), FrameError> {
         let hears = self.hears();
-        // Members that are no neighbours speak to others.
+        // Members that are no neighbours address others.
         let Some(client) = self.port_at(key, hears) else { return Ok(()) };
         let _received = self.routers[hears].handle_cast(now, client, frame)?;
         self.settle(now);
         Ok(())
     }
 
-    /// A group with frames; named once until drained.
+    /// A group with frames to send. It is named once until drained.
     pub(crate) fn poll_group_ready(&mut self) -> Option<usize> {
         self.groups_ready.pop_front()
     }
 
-    /// The next frame for a group: what is directed at one member, if that may be sent now, before reliable messages, and those before best
-    /// effort.
+    /// The next frame for a group: first frames directed at one member, if `directed` allows them,
+    /// then reliable messages, then best effort.
     pub(crate) fn poll_group_frame(
         &mut self,
         now: Moment,
@@ -137,14 +139,14 @@ impl Fabric {
         None
     }
 
-    /// Messages that went to groups, and those that were meant for one member of them.
+    /// Messages sent to groups, including those directed at one member.
     pub(crate) fn sent_to_groups(&self) -> u64 {
         let router = &self.routers[self.speaks()];
         let sent = |pipe: &ClientId| router.pipe_stats(*pipe).map_or(0, |stats| stats.sent_messages);
         self.groups.iter().map(sent).sum::<u64>() + router.stats().directed_messages
     }
 
-    /// Adds what the routers know of a group.
+    /// Adds the routers' counters of a group.
     pub(crate) fn describe_group(&self, status: &mut GroupStatus) {
         let Some(pipe) = self.groups.get(status.group).copied() else { return };
         let router = &self.routers[self.speaks()];

@@ -1,4 +1,5 @@
-//! The routers of one node: one, or the three of a triad (MeshRouter, figure 4), with a client for each neighbour.
+//! The routers of one node: a single one, or the three of a triad (MeshRouter, figure 4), with a
+//! client for each neighbour.
 
 mod groups;
 
@@ -14,18 +15,18 @@ use rti::{NetTopic, Packet};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-/// A router of this node that federates' messages enter by.
+/// Index of the router by which federates' messages enter.
 const PRIMARY: usize = 0;
 const POP_UP: usize = 1;
 const PULL_DOWN: usize = 2;
 
-/// Keep-alives and silence are the overlay's business: a router of a node never gives up a link by itself.
+/// The overlay detects silent links. A router of a node therefore never gives up a link by itself.
 const NEVER: Duration = Duration::from_secs(u32::MAX as u64);
 
-/// A client of one of the node's routers.
+/// A client of one of the node's routers: (router, client).
 pub(crate) type Place = (usize, ClientId);
 
-/// A client that stands for one channel of a link to a neighbour.
+/// The client that represents one channel of a link to a neighbour.
 #[derive(Clone, Copy, Debug)]
 struct Port {
     channel: u8,
@@ -33,12 +34,12 @@ struct Port {
     client: ClientId,
 }
 
-/// What is known of a router's client, for people and tools.
+/// The status of a router's client, for people and tools.
 #[derive(Clone, Debug)]
 pub struct ChannelStatus {
     /// The channel of the link.
     pub channel: u8,
-    /// Which router of the node it belongs to.
+    /// The router of the node to which it belongs.
     pub role: &'static str,
     /// Its flags.
     pub flags: ClientFlags,
@@ -48,7 +49,7 @@ pub struct ChannelStatus {
     pub waiting: usize,
     /// Their bytes.
     pub waiting_bytes: usize,
-    /// More waits than the pipe's high-water mark: senders are held back.
+    /// The pipe has exceeded its high-water mark: senders are paused.
     pub congested: bool,
     /// Counters of its pipe.
     pub stats: PipeStats,
@@ -59,29 +60,30 @@ pub(crate) struct Fabric {
     kind: TopologyKind,
     routers: Vec<Router<Packet, NetTopic>>,
     pipes: Vec<MemoryPipe>,
-    /// The client that stands for this node's services, at the Primary.
+    /// The client that represents this node's services, at the Primary.
     services: ClientId,
     pipe: PipeConfig,
     group_pipe: PipeConfig,
     neighbours: BTreeMap<NodeKey, Vec<Port>>,
-    /// Who a router's client is.
+    /// The neighbour that each client represents.
     owners: BTreeMap<Place, NodeKey>,
     relieved: VecDeque<Place>,
     ready: VecDeque<NodeKey>,
-    /// The pipes of multicast groups, at the router that speaks to neighbours.
+    /// The pipes of multicast groups, at the router that sends to neighbours.
     groups: Vec<ClientId>,
     groups_ready: VecDeque<usize>,
-    /// The pipes for what is directed at one neighbour that a group reaches, at the same router.
+    /// The pipes for frames directed at one neighbour that a group reaches, at the same router.
     directed: BTreeMap<ClientId, NodeKey>,
-    /// Frames of these that wait, by the group that carries them.
+    /// Directed pipes with waiting frames, each with the group that carries them.
     directed_ready: BTreeSet<(usize, ClientId)>,
     wanted: VecDeque<(NetTopic, bool)>,
-    /// Reliable messages that came from elsewhere and found no room towards a neighbour.
+    /// Reliable messages in transit that found no room in the pipe to a neighbour.
     overflows: VecDeque<(NodeKey, Priority)>,
 }
 
 impl Fabric {
-    /// The routers of the node `key` in a network of this kind. `pipe` is for the clients of neighbours.
+    /// The routers of the node `key` in a network of this kind. `pipe` configures the clients of
+    /// neighbours.
     pub(crate) fn new(now: Moment, key: NodeKey, seed: Seed, kind: TopologyKind, pipe: PipeConfig) -> Self {
         let routers = if kind == TopologyKind::Mesh { 3 } else { 1 };
         let mut routers: Vec<_> = (0..routers).map(|place| Router::new(config(key, seed, place))).collect();
@@ -116,12 +118,12 @@ impl Fabric {
         self.routers.iter().map(Router::queued_bytes).sum()
     }
 
-    /// The router whose messages go to neighbours.
+    /// Index of the router that sends to neighbours.
     fn speaks(&self) -> usize {
         if self.kind == TopologyKind::Mesh { POP_UP } else { PRIMARY }
     }
 
-    /// The router that gets the messages of neighbours.
+    /// Index of the router that receives from neighbours.
     fn hears(&self) -> usize {
         if self.kind == TopologyKind::Mesh { PULL_DOWN } else { PRIMARY }
     }
@@ -131,7 +133,7 @@ impl Fabric {
         ports.iter().find(|port| port.router == router).map(|port| port.client)
     }
 
-    /// A neighbour can be reached. `initiator`: this node made the link. Replaces what was known of it.
+    /// Adds a neighbour, or replaces its former clients. `initiator`: this node made the link.
     ///
     /// # Errors
     /// The routers have no room for another client.
@@ -167,7 +169,7 @@ impl Fabric {
         Ok(())
     }
 
-    /// A neighbour is gone, and what waited for it.
+    /// Removes a neighbour and the messages that wait for it.
     pub(crate) fn neighbour_down(&mut self, now: Moment, key: NodeKey) {
         let Some(ports) = self.neighbours.remove(&key) else { return };
         self.end_directed(now, key);
@@ -184,7 +186,8 @@ impl Fabric {
         self.neighbours.keys().copied()
     }
 
-    /// A frame of a neighbour's channel, or (`datagram`) what came beside the link, in any order or not at all.
+    /// Handles a frame of a neighbour's channel, or, with `datagram`, one that came beside the link
+    /// and may have been reordered, repeated or preceded by losses.
     ///
     /// # Errors
     /// The neighbour broke the protocol: end the link.
@@ -197,7 +200,8 @@ impl Fabric {
         datagram: bool,
     ) -> Result<(), FrameError> {
         let ports = self.neighbours.get(&key).map(Vec::as_slice).unwrap_or_default();
-        // A link that one end has just put to use or out of use: the stream layer above asks again for what is lost.
+        // One end has just begun or ceased to use the link. The stream layer above requests again
+        // what is lost.
         let Some(&Port { router, client, .. }) = ports.iter().find(|port| port.channel == channel) else {
             return Ok(());
         };
@@ -210,8 +214,9 @@ impl Fabric {
         Ok(())
     }
 
-    /// Sends a message of this node's services to all who want it. Returns the congested pipes in which it waits and must
-    /// not be dropped: hold its sender back until each was [relieved](Fabric::poll_relieved).
+    /// Sends a message of this node's services to all interested nodes. Returns the congested pipes
+    /// in which it waits and from which it must not be dropped: pause its sender until each of them
+    /// was [relieved](Fabric::poll_relieved).
     pub(crate) fn publish(&mut self, now: Moment, packet: Packet) -> Vec<Place> {
         let mut waits_in = Vec::new();
         match self.routers[PRIMARY].submit(now, self.services, packet) {
@@ -231,7 +236,7 @@ impl Fabric {
         waits_in
     }
 
-    /// Declares what this node's services want.
+    /// Declares or withdraws an interest of this node's services.
     pub(crate) fn set_interest(&mut self, now: Moment, topic: NetTopic, any: bool) {
         if let Err(error) = self.routers[PRIMARY].set_interest(now, self.services, topic, any) {
             tracing::error!(%error, ?topic, "interest of this node not declared");
@@ -239,7 +244,7 @@ impl Fabric {
         self.settle(now);
     }
 
-    /// Declares what this node's services may send.
+    /// Declares or withdraws an offer: the topic may be sent by this node's services.
     pub(crate) fn set_offer(&mut self, now: Moment, topic: NetTopic, any: bool) {
         if let Err(error) = self.routers[PRIMARY].set_offer(now, self.services, topic, any) {
             tracing::error!(%error, ?topic, "offer of this node not declared");
@@ -252,22 +257,22 @@ impl Fabric {
         self.routers[PRIMARY].poll_message(self.services)
     }
 
-    /// What others want, or no longer want, of this node's services.
+    /// A change of the other nodes' interest in a topic of this node's services.
     pub(crate) fn poll_wanted(&mut self) -> Option<(NetTopic, bool)> {
         self.wanted.pop_front()
     }
 
-    /// A neighbour towards which a reliable message in transit found no room.
+    /// A neighbour whose pipe had no room for a reliable message in transit.
     pub(crate) fn poll_overflow(&mut self) -> Option<(NodeKey, Priority)> {
         self.overflows.pop_front()
     }
 
-    /// A neighbour for whom frames wait; named once until drained.
+    /// A neighbour for which frames wait. It is named once until drained.
     pub(crate) fn poll_ready(&mut self) -> Option<NodeKey> {
         self.ready.pop_front()
     }
 
-    /// The next frame for a neighbour, and its channel; without best-effort messages where those go as datagrams.
+    /// The next frame for a neighbour, from the given lanes, and its channel.
     pub(crate) fn poll_frame(
         &mut self,
         now: Moment,
@@ -284,12 +289,12 @@ impl Fabric {
         next
     }
 
-    /// Whether more waits in a pipe than is good.
+    /// Whether a pipe has exceeded its high-water mark.
     pub(crate) fn is_congested(&self, (router, client): Place) -> bool {
         self.routers[router].is_congested(client)
     }
 
-    /// A pipe that is no longer congested, or gone.
+    /// A pipe that is no longer congested, or has been removed.
     pub(crate) fn poll_relieved(&mut self) -> Option<Place> {
         self.relieved.pop_front()
     }
@@ -299,7 +304,7 @@ impl Fabric {
         self.routers.iter().filter_map(Router::poll_timeout).min()
     }
 
-    /// A bundle has waited long enough, or the like.
+    /// Lets the routers do their timed work, such as sending a bundle that has waited long enough.
     pub(crate) fn handle_timeout(&mut self, now: Moment) {
         for router in &mut self.routers {
             router.handle_timeout(now);
@@ -307,7 +312,7 @@ impl Fabric {
         self.settle(now);
     }
 
-    /// Moves what passes between the routers of this node and takes in their events.
+    /// Moves messages between the routers of this node and takes in their events.
     fn settle(&mut self, now: Moment) {
         if let Err(error) = pump(now, &mut self.routers, &self.pipes) {
             tracing::error!(%error, "routers of one node disagree");
@@ -347,7 +352,7 @@ impl Fabric {
         }
     }
 
-    /// Counters of all routers of the node together.
+    /// Counters of each router of the node, with its role.
     pub(crate) fn stats(&self) -> Vec<(&'static str, RouterStats)> {
         self.routers
             .iter()
@@ -356,13 +361,13 @@ impl Fabric {
             .collect()
     }
 
-    /// Messages that came from all neighbours.
+    /// Messages received from all neighbours.
     pub(crate) fn received_messages(&self) -> u64 {
-        // Nothing but neighbours sends to this router through pipes.
+        // Only neighbours send to this router through pipes.
         self.routers[self.hears()].stats().received_messages
     }
 
-    /// Messages that went to a neighbour.
+    /// Messages sent to a neighbour.
     pub(crate) fn sent_to(&self, key: NodeKey) -> u64 {
         let ports = self.neighbours.get(&key).into_iter().flatten();
         let stats = ports.filter_map(|port| self.routers[port.router].pipe_stats(port.client));
@@ -401,7 +406,8 @@ impl Fabric {
 
 /// Settings of one router of a node.
 fn config(key: NodeKey, seed: Seed, place: usize) -> RouterConfig {
-    // Each start of a node has a key of its own; its parts and the router's place make an origin of its own.
+    // Each incarnation of a node has a key of its own. Together with the router's index it gives
+    // each router a unique origin.
     let mixed = if place == PRIMARY { key.0 } else { Seed(key.0).split_index(place as u64).0 };
     let origin = Origin { router: RouterId((mixed >> 32) as u32), epoch: mixed as u32 };
     let mut config = RouterConfig::new(origin.router, seed.split_index(place as u64));
@@ -411,8 +417,8 @@ fn config(key: NodeKey, seed: Seed, place: usize) -> RouterConfig {
     config
 }
 
-/// Joins a Primary with its PopUp and its PullDown: what federates send goes up to the PopUp, what comes from the mesh comes
-/// down from the PullDown.
+/// Joins a Primary with its PopUp and its PullDown. Messages of federates go up to the PopUp;
+/// messages from the mesh come down from the PullDown.
 fn triad(now: Moment, routers: &mut [Router<Packet, NetTopic>]) -> Result<Vec<MemoryPipe>, ClientError> {
     let (source, sink, upper) = (ClientFlags::SOURCE, ClientFlags::SINK, ClientFlags::UPPER);
     let mut join = |primary: ClientFlags, place: usize, other: ClientFlags| {

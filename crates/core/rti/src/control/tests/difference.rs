@@ -1,9 +1,9 @@
-//! What a node that was behind is told.
+//! Events for a node that was behind.
 
 use super::*;
 use std::collections::BTreeMap;
 
-/// What events alone tell of a control plane.
+/// The state of a control plane as far as events reveal it.
 #[derive(Clone, PartialEq, Debug, Default)]
 struct Mirror {
     nodes: BTreeMap<NodeId, NodeKey>,
@@ -54,7 +54,7 @@ impl Mirror {
     }
 }
 
-/// Synchronization as each federate is told of it.
+/// Collects the callbacks about synchronization, by federate.
 fn told(events: &[Event], to: &mut BTreeMap<(ExecutionId, FederateHandle), Vec<String>>) {
     for event in events {
         match event {
@@ -99,7 +99,7 @@ proptest! {
 
         let mut late = BTreeMap::new();
         told(&events, &mut late);
-        // Who was joined all the time is told the same; others are told nothing.
+        // A federate that was joined throughout is told the same; others are told nothing.
         direct.retain(|&(execution, federate), _| {
             let member = |plane: &ControlPlane| plane.execution(execution)?.member(federate).cloned();
             member(&old).is_some() && member(&plane).is_some_and(|member| member.node == own)
@@ -173,7 +173,7 @@ fn an_outcome_that_is_remembered_no_more_is_said_to_be_lost() {
     assert_eq!(others, [], "federates elsewhere are told elsewhere");
 }
 
-/// A random case found this one.
+/// Found by a random case.
 #[test]
 fn publications_of_a_node_that_came_and_went_between_are_withdrawn() {
     let mut commands = vec![
@@ -200,7 +200,7 @@ fn publications_of_a_node_that_came_and_went_between_are_withdrawn() {
     assert_eq!(events, [Event::PublishersChanged { execution, node, what, on: false }]);
 }
 
-/// The random cases are worth their time only if they get everywhere.
+/// Random cases are worth their time only if they reach everything.
 #[test]
 fn the_histories_reach_every_event() {
     use proptest::strategy::ValueTree as _;

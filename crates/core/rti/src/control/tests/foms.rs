@@ -1,5 +1,6 @@
-//! Fielded object models keep their handles over a snapshot. Set `MESHRTI_FOMS` to a folder with the sub-folders `rpr2`,
-//! `rpr3`, `spacefom` and `netn-hla4`; without it these tests say that they skip.
+//! Fielded object models keep their handles across a snapshot. Set `MESHRTI_FOMS` to a folder with
+//! the sub-folders `rpr2`, `rpr3`, `spacefom` and `netn-hla4`. Without it these tests report that
+//! they are skipped.
 #![allow(clippy::print_stdout)] // a skipped test must say so
 
 use super::*;
@@ -38,7 +39,8 @@ fn handles(model: &Fdd) -> Vec<String> {
     all.chain(dimensions).chain(types).collect()
 }
 
-/// Creates a federation with some modules, and lets federates bring the others: in twos, then one by one, backwards.
+/// Creates a federation with some modules and lets federates add the others: in pairs, then one by
+/// one, then backwards.
 fn check(folder: &str) {
     let Some(mut modules) = modules_of(folder) else { return };
     let later = modules.split_off(modules.len() / 2);
@@ -61,7 +63,7 @@ fn check(folder: &str) {
             node: NodeId(1),
         });
         if let Err(error) = joined {
-            // Modules that need another one to be there cannot come before it.
+            // Modules that require another one cannot come before it.
             println!("{folder}: {error}");
         }
         versions.push(plane.snapshot());

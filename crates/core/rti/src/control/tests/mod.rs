@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use std::collections::BTreeSet;
 
-/// The places of the random histories: few of each, so that they meet.
+/// The names used by the random histories: few of each, so that they collide.
 const FEDERATIONS: [&str; 2] = ["F", "G"];
 const LABELS: [&str; 2] = ["P", "Q"];
 const NAMES: [&str; 3] = ["x", "y", "z"];
@@ -34,7 +34,7 @@ fn interaction(name: &str) -> String {
     )
 }
 
-/// Modules that go together in any order; the handles depend on which came together.
+/// Modules that can be merged in any order. The handles depend on which ones are merged together.
 fn modules() -> Vec<ModuleText> {
     let tables = [
         (class("A", &class("B", "")), String::new()),
@@ -59,7 +59,7 @@ fn modules() -> Vec<ModuleText> {
     all
 }
 
-/// A MIM like the standard one, but brought along.
+/// A MIM like the standard one, but supplied by the federate.
 fn own_mim() -> ModuleText {
     let text = Bytes::copy_from_slice(Fdd::standard(Edition::Hla2025).mim().text().as_bytes());
     ModuleText { designator: "mine.xml".to_owned(), text }
@@ -192,7 +192,8 @@ fn add(key: u64, name: &str) -> Command {
     Command::AddNode { key: NodeKey(key), name: name.to_owned() }
 }
 
-/// A history that begins with a federation execution, and mostly with two nodes and three federates.
+/// A history that begins with a federation execution and, mostly, with two nodes and three
+/// federates.
 fn history() -> impl Strategy<Value = Vec<Command>> {
     let (federation, time) = ("F".to_owned(), String::new());
     let create = Command::Create {

@@ -96,7 +96,7 @@ fn what_a_dead_node_says_late_changes_nothing() {
         assert!(plane.apply_from(NodeKey(20), command).is_err());
     }
     assert_eq!(plane.apply_from(NodeKey(20), Command::Barrier), Ok(Vec::new()));
-    // Nor does what the others say of its federates.
+    // Commands of the others about its federates change nothing either.
     let names = BTreeSet::from(["x".to_owned()]);
     let error =
         plane.apply(Command::ReserveNames { execution: EXECUTION, federate: B, names, multiple: false });

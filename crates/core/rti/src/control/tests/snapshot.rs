@@ -39,7 +39,7 @@ proptest! {
     ) {
         let mut octets = run(&commands).snapshot().to_vec();
         for (place, octet) in damage {
-            // Most octets are text; the structure is before and after it.
+            // Most octets are text. The structure comes before and after it.
             let place = place.index(octets.len());
             octets[place] = octet;
         }

@@ -1,17 +1,17 @@
-//! Nodes that are lost, with very many instances.
+//! Lost nodes with very many instances.
 
 use super::*;
 
 const FAR: FederateHandle = FederateHandle(9);
 
-/// The peer is lost, and another node or this one is the new home.
+/// Loses the peer. Another node, or this one, is the new home.
 fn lose_peer(fixture: &mut Fixture, new_home: NodeId) -> Vec<(String, usize)> {
     let rehoming = Some(Rehoming { gone: PEER, new_home, part_bytes: 1 << 20 });
     let effects = fixture.act(|objects, effects| objects.lose_node(effects, PEER, rehoming, None));
     summary(&effects)
 }
 
-/// A fixture that knows so many instances of a federate of the peer.
+/// A fixture that knows `count` instances of a federate of the peer.
 fn with_replicas(count: u64) -> Fixture {
     let mut fixture = Fixture::new(true);
     for number in 1..=count {
@@ -21,7 +21,7 @@ fn with_replicas(count: u64) -> Fixture {
     fixture
 }
 
-/// The federate is lost, with this directive.
+/// Loses the federate, with this directive.
 fn lose_owner(fixture: &mut Fixture, directive: ResignAction) {
     let lost =
         fixture.act(|objects, effects| objects.resigned_elsewhere(effects, FAR, PEER, directive, true));
@@ -140,7 +140,7 @@ fn replicas_are_forgotten_in_slices_and_not_discovered_meanwhile() {
     }
     let first = fixture.act(|objects, effects| objects.forget_replicas(effects, class, PEER));
     assert_eq!(first, [""; 0]);
-    // Only what has its home here is discovered now.
+    // Only instances at home here are discovered now.
     let told = fixture.subscribe(&[fixture.a]);
     assert!(told.contains(&("f2 discover".to_owned(), 1)), "{told:?}");
     let mut rest = Vec::new();

@@ -1,4 +1,4 @@
-//! Messages that a node has appended lately, so that it can repair losses.
+//! The messages that a node has appended recently, kept to repair losses.
 
 use crate::wire::messages;
 use base::Moment;
@@ -7,18 +7,20 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// Memory that a kept message costs beside its body.
+/// Memory of a kept message in addition to its body.
 const OVERHEAD: usize = 64;
 
-/// What was asked for is kept no more.
+/// The requested messages are no longer kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Gone;
 
-/// The numbered messages of all streams of a node, oldest first; bounded in bytes for all of them together.
+/// The numbered messages of all streams of a node, oldest first. One limit in bytes applies to all
+/// of them together.
 #[derive(Debug)]
 pub(crate) struct History<K> {
     streams: BTreeMap<K, VecDeque<Piece>>,
-    /// All kept pieces by age, with the number of their first message. An entry whose piece was forgotten means nothing.
+    /// All kept pieces by age, each with the number of its first message. An entry whose piece was
+    /// dropped is ignored.
     order: VecDeque<(Moment, K, u64)>,
     bytes: usize,
     bytes_max: usize,
@@ -56,8 +58,8 @@ impl<K: Ord + Copy> History<K> {
         Self { streams: BTreeMap::new(), order: VecDeque::new(), bytes: 0, bytes_max }
     }
 
-    /// Keeps the messages of a stream from number `first` on: one, or a [batch](messages) of `count`; numbers of one stream
-    /// come without gaps.
+    /// Keeps the messages of a stream from number `first` on: one, or a [batch](messages) of
+    /// `count`. The numbers of one stream have no gaps.
     pub(crate) fn push(&mut self, now: Moment, stream: K, (first, count): (u64, u64), body: Bytes) {
         let piece = Piece { first, count, body };
         self.bytes += piece.bytes();
@@ -70,12 +72,13 @@ impl<K: Ord + Copy> History<K> {
         }
     }
 
-    /// Number of the first message kept of a stream; `None` when none is.
+    /// Number of the first message kept of a stream; `None` if there is none.
     pub(crate) fn first(&self, stream: K) -> Option<u64> {
         Some(self.streams.get(&stream)?.front()?.first)
     }
 
-    /// Messages from the start of `numbers` on, up to its end or to `bytes_max` bytes, at least one.
+    /// Messages from the start of `numbers` to its end, limited to `bytes_max` bytes, but at least
+    /// one.
     ///
     /// # Errors
     /// The first one is not kept.
@@ -104,7 +107,7 @@ impl<K: Ord + Copy> History<K> {
         if messages.is_empty() { Err(Gone) } else { Ok(messages) }
     }
 
-    /// Forgets a stream.
+    /// Drops the messages of a stream.
     pub(crate) fn forget(&mut self, stream: K) {
         if let Some(pieces) = self.streams.remove(&stream) {
             self.bytes -= pieces.iter().map(Piece::bytes).sum::<usize>();
@@ -114,15 +117,15 @@ impl<K: Ord + Copy> History<K> {
         }
     }
 
-    /// Forgets what is older than `age`.
+    /// Drops messages older than `age`.
     pub(crate) fn age(&mut self, now: Moment, age: Duration) {
         while self.order.front().is_some_and(|&(at, ..)| at + age <= now) {
             self.drop_oldest();
         }
     }
 
-    /// Forgets the oldest messages until they take at most `bytes`; says how many, a batch counting
-    /// as one.
+    /// Drops the oldest messages until they take at most `bytes`. Returns how many were dropped; a
+    /// batch counts as one.
     pub(crate) fn trim(&mut self, bytes: usize) -> u64 {
         let mut trimmed = 0;
         while self.bytes > bytes && !self.order.is_empty() {
@@ -137,12 +140,12 @@ impl<K: Ord + Copy> History<K> {
         self.order.is_empty()
     }
 
-    /// When the oldest message came.
+    /// When the oldest message was appended.
     pub(crate) fn oldest(&self) -> Option<Moment> {
         self.order.front().map(|&(at, ..)| at)
     }
 
-    /// Bytes kept.
+    /// Bytes of the kept messages.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }

@@ -1,46 +1,47 @@
-//! The receiving end of a stream: in order, exactly once, nothing missing.
+//! The receiving end of a stream: delivers in order, exactly once, without gaps.
 
 use base::Moment;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// How long, and in how much memory, a receiver waits for what is missing.
+/// The time and the memory that a receiver spends on waiting for missing messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
-    /// A gap younger than this may yet be filled by a message that took another way.
+    /// A gap younger than this may still be filled by a message that took another path.
     pub(crate) reorder_wait: Duration,
-    /// Bytes held back behind a gap; beyond it later messages are let go and asked for again.
+    /// Bytes that wait behind a gap. Later messages beyond it are dropped and requested again.
     pub(crate) held_bytes_max: usize,
 }
 
-/// No stream gets that far: a number beyond is not believed.
+/// Greater numbers are rejected, because no stream gets that far.
 const NUMBER_MAX: u64 = 1 << 62;
 
 /// Puts the messages of one stream in order. Numbers start at 1.
 ///
-/// Contract: after each `take`, `tail`, `repaired` or `start`, drain [`Inbound::pop`]; ask the sender for what
-/// [`Inbound::poll_request`] names once [`Inbound::timeout`] has come; requests and their answers are not lost.
+/// Contract: after each `take`, `tail`, `repaired` or `start`, drain [`Inbound::pop`]. Once
+/// [`Inbound::timeout`] has come, request from the sender the messages that
+/// [`Inbound::poll_request`] names. Requests and responses must not be lost.
 #[derive(Debug)]
 pub(crate) struct Inbound<T> {
-    /// Number of the next message to be delivered; 0 before it is known where to start.
+    /// Number of the next message to deliver; 0 while the start is not known.
     next: u64,
     held: BTreeMap<u64, (T, usize)>,
     held_bytes: usize,
-    /// The highest number that is known to exist.
+    /// The highest number known to exist.
     known: u64,
-    /// A request is on its way and not yet answered.
+    /// A request is under way and has not been answered.
     asking: bool,
     ask_at: Option<Moment>,
 }
 
 impl<T> Inbound<T> {
-    /// A stream of which it is not known yet where delivery starts: everything is held.
+    /// A stream whose start is not known yet. All messages wait.
     pub(crate) fn new() -> Self {
         Self { next: 0, held: BTreeMap::new(), held_bytes: 0, known: 0, asking: false, ask_at: None }
     }
 
-    /// Delivery starts after number `at`.
+    /// Starts delivery after number `at`.
     pub(crate) fn start(&mut self, now: Moment, at: u64, patience: Patience) {
         let at = at.min(NUMBER_MAX);
         self.next = at + 1;
@@ -51,12 +52,12 @@ impl<T> Inbound<T> {
         self.look(now, patience);
     }
 
-    /// Number of the message that was delivered last, or where delivery started.
+    /// Number of the last message delivered, or the number after which delivery started.
     pub(crate) fn delivered(&self) -> u64 {
         self.next.saturating_sub(1)
     }
 
-    /// A message came. False when it was there before, or there was no room to hold it.
+    /// Takes a message. Returns false if it is a duplicate or there was no room to keep it.
     pub(crate) fn take(
         &mut self,
         now: Moment,
@@ -80,7 +81,8 @@ impl<T> Inbound<T> {
         kept
     }
 
-    /// Whether `number` is the next, and nothing waits or is missing: then it need not be put in order.
+    /// Whether `number` is the next one, and nothing waits or is missing. Such a message need not
+    /// be put in order.
     pub(crate) fn is_next(&self, number: u64) -> bool {
         number == self.next
             && number <= NUMBER_MAX
@@ -90,13 +92,13 @@ impl<T> Inbound<T> {
             && !self.asking
     }
 
-    /// The message that [is next](Inbound::is_next) was delivered.
+    /// Notes the delivery of a message that [was next](Inbound::is_next).
     pub(crate) fn pass(&mut self) {
         self.known = self.next;
         self.next += 1;
     }
 
-    /// The sender says that it has sent numbers up to `last`.
+    /// Takes the sender's announcement that it has sent numbers up to `last`.
     pub(crate) fn tail(&mut self, now: Moment, last: u64, patience: Patience) {
         if last > self.known && last <= NUMBER_MAX {
             self.known = last;
@@ -104,7 +106,8 @@ impl<T> Inbound<T> {
         }
     }
 
-    /// The answer to a request: messages from number `first` on; it may be short of what was asked for.
+    /// Takes the response to a request: messages from number `first` on. They may be fewer than
+    /// requested.
     pub(crate) fn repaired(
         &mut self,
         now: Moment,
@@ -119,7 +122,7 @@ impl<T> Inbound<T> {
         self.ask_at = (!self.is_complete()).then_some(now);
     }
 
-    /// The next message, which stays.
+    /// The next message, without removing it.
     pub(crate) fn peek(&self) -> Option<&T> {
         let (&number, (item, _)) = self.held.first_key_value()?;
         (number == self.next).then_some(item)
@@ -137,7 +140,7 @@ impl<T> Inbound<T> {
         Some((number, item))
     }
 
-    /// The numbers to ask the sender for, when it is time to.
+    /// The numbers to request from the sender, once it is time.
     pub(crate) fn poll_request(&mut self, now: Moment, patience: Patience) -> Option<RangeInclusive<u64>> {
         if self.ask_at.is_none_or(|at| at > now) {
             return None;
@@ -145,7 +148,7 @@ impl<T> Inbound<T> {
         self.ask_at = None;
         let missing = self.missing()?;
         if *missing.start() != self.next && self.held_bytes >= patience.held_bytes_max {
-            // What is here is not taken yet, and there is no room for more.
+            // The waiting messages have not been taken yet, and there is no room for more.
             self.ask_at = Some(now + patience.reorder_wait.max(Duration::from_millis(1)));
             return None;
         }
@@ -153,23 +156,23 @@ impl<T> Inbound<T> {
         Some(missing)
     }
 
-    /// When [`Inbound::poll_request`] is to be asked.
+    /// When to call [`Inbound::poll_request`] next.
     pub(crate) fn timeout(&self) -> Option<Moment> {
         self.ask_at
     }
 
-    /// Whether everything that is known to exist is here or was delivered.
+    /// Whether all messages known to exist have been received.
     pub(crate) fn is_complete(&self) -> bool {
         self.next == 0 || self.held.len() as u64 == (self.known + 1).saturating_sub(self.next)
     }
 
-    /// Bytes held back.
+    /// Bytes that wait.
     #[cfg(test)]
     pub(crate) fn held_bytes(&self) -> usize {
         self.held_bytes
     }
 
-    /// Starts the wait for a gap to close by itself.
+    /// Starts the wait in which a gap may close by itself.
     fn look(&mut self, now: Moment, patience: Patience) {
         if self.is_complete() {
             self.ask_at = None;
@@ -234,10 +237,11 @@ mod tests {
 
     #[derive(Clone, Debug)]
     enum Step {
-        /// Say something of so many bytes; the fabric then does this to it: copies and delays in ms.
+        /// Sends a message of so many bytes, and lets the network deliver copies of it after these
+        /// delays in ms.
         Say(usize, Vec<u64>),
         Pass(u64),
-        /// Let the receiver take what is ready, or not: it may be blocked.
+        /// Lets the receiver take the messages that are ready. Without it the receiver is blocked.
         Drain,
     }
 
@@ -261,7 +265,7 @@ mod tests {
         said: Vec<Bytes>,
         history: History<u8>,
         inbound: Inbound<Bytes>,
-        /// On its way: when it comes, and what.
+        /// Messages in transit: arrival time, number, content.
         air: Vec<(Moment, u64, Bytes)>,
         letters: Vec<(Moment, RangeInclusive<u64>)>,
         got: Vec<Bytes>,
@@ -340,7 +344,7 @@ mod tests {
                 }
                 prop_assert!(world.inbound.held_bytes() <= PATIENCE.held_bytes_max + 40);
             }
-            // The tail announcement comes, and the receiver takes what is there.
+            // The announcement of the high-water mark arrives, and the receiver takes all messages.
             world.inbound.tail(world.now, world.said.len() as u64, PATIENCE);
             for _ in 0..400 {
                 world.drain();

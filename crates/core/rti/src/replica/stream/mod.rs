@@ -1,9 +1,9 @@
-//! Reliable, ordered delivery over a fabric that loses, repeats and reorders.
+//! Reliable, ordered delivery over a network that loses, repeats and reorders.
 //!
-//! Two machines, each of its own and without knowledge of HLA:
+//! Two independent machines without knowledge of HLA:
 //!
-//! - a *stream* has any number of followers: the sender keeps the messages in its [`History`], a receiver puts them
-//!   in order with [`Inbound`] and requests repairs;
+//! - a *stream* has any number of followers: the sender keeps the messages in its [`History`], a
+//!   receiver puts them in order with [`Inbound`] and requests repairs;
 //! - a [`Session`] carries messages from one node to one other, each exactly once and in order.
 
 mod history;

@@ -1,8 +1,8 @@
 //! Peer messages from one node to one other: each exactly once, in order.
 //!
-//! The network below may lose, repeat and reorder frames. Messages are numbered from 1, acknowledged
-//! cumulatively, and sent again until they are. Two nodes have a session for each [`Lane`], so that what is urgent
-//! never waits behind bulk.
+//! The network below may lose, repeat and reorder frames. Messages are numbered from 1,
+//! acknowledged cumulatively, and sent again until they are acknowledged. Two nodes have a session
+//! for each [`Lane`], so that urgent messages never wait behind bulk.
 
 use base::Moment;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
@@ -11,34 +11,37 @@ use router::WireError;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// A frame takes in messages up to this size; a longer message goes alone. Links and UDP datagrams carry 64 KiB.
+/// A frame collects messages up to this size. A longer message goes alone. Links and UDP datagrams
+/// carry 64 KiB.
 const FRAME_BYTES: usize = 60 << 10;
-/// Bytes on their way and not yet acknowledged: a link of 1 Gbit/s with a round trip of 16 ms stays busy.
+/// Maximum unacknowledged bytes in flight. They keep a link of 1 Gbit/s with a round trip of 16 ms
+/// busy.
 const WINDOW_BYTES: usize = 2 << 20;
-/// Bytes of messages that the receiver keeps which are not taken yet, or which came too early; what comes
-/// beyond is not acknowledged.
+/// Bytes of received messages that have not been taken yet or arrived early. Messages beyond it are
+/// not acknowledged.
 const INBOX_BYTES_MAX: usize = 16 << 20;
-/// Memory that a kept message costs beside its octets.
+/// Memory of a kept message in addition to its octets.
 const MESSAGE_OVERHEAD: usize = 64;
-/// The wait for an acknowledgement before a round trip was measured; the initial RTO of RFC 6298 is a second, but nodes
-/// of one network are nearer to each other than any two hosts.
+/// The wait for an acknowledgement before a round trip was measured. The initial RTO of RFC 6298 is
+/// a second, but nodes of one network are nearer to each other than two arbitrary hosts.
 const RETRY_FIRST: Duration = Duration::from_millis(500);
 const RETRY_MAX: Duration = Duration::from_secs(5);
 
-/// Which of the two sessions between two nodes.
+/// Selects one of the two sessions between two nodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Lane {
-    /// Short messages that somebody waits for.
+    /// Short messages that another node waits for.
     Urgent,
-    /// Everything else: what is said about streams and the instances in them keeps its order, whatever its size.
+    /// All other messages. Those about streams and their instances keep their order, whatever their
+    /// size.
     Bulk,
 }
 
 impl Lane {
-    /// The lane that a frame belongs to.
+    /// The lane of a frame.
     ///
     /// # Errors
-    /// It is no frame.
+    /// The octets are not a frame.
     pub(crate) fn of_frame(frame: &[u8]) -> Result<Self, WireError> {
         match frame.first() {
             Some(0) => Ok(Lane::Urgent),
@@ -48,7 +51,7 @@ impl Lane {
         }
     }
 
-    /// How long an acknowledgement waits for a message of the other direction to go with.
+    /// How long an acknowledgement waits for a message in the other direction to carry it.
     const fn ack_wait(self) -> Duration {
         match self {
             Lane::Urgent => Duration::from_millis(2),
@@ -56,7 +59,8 @@ impl Lane {
         }
     }
 
-    /// The least wait for an acknowledgement: one that waits for company, and as long again on its way.
+    /// The minimum wait for an acknowledgement: the delay of the acknowledgement itself, and as
+    /// long again for its transit.
     const fn retry_min(self) -> Duration {
         match self {
             Lane::Urgent => Duration::from_millis(4),
@@ -84,7 +88,7 @@ impl RoundTrip {
     }
 }
 
-/// What is wrong with a frame.
+/// A malformed frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SessionError;
 
@@ -92,21 +96,22 @@ pub(crate) struct SessionError;
 #[derive(Debug)]
 pub(crate) struct Session {
     lane: Lane,
-    /// Messages that are not acknowledged, the first of which has number `first`.
+    /// Unacknowledged messages. The first one has number `first`.
     unacked: VecDeque<Bytes>,
     first: u64,
-    /// Number of the first message to be sent (again).
+    /// Number of the first message that must be sent, possibly again.
     unsent: u64,
     queued_bytes: usize,
     in_flight: usize,
     retry_at: Option<Moment>,
-    /// Doubled with each time in vain.
+    /// Doubled with each unsuccessful transmission.
     retry_wait: Duration,
     round_trip: Option<RoundTrip>,
-    /// A message sent once, and when: its acknowledgement measures the round trip. None is measured by a message that
-    /// was sent twice, since it is unknown which sending was acknowledged (Karn's algorithm).
+    /// A message that was sent once, and the time. Its acknowledgement measures the round trip. A
+    /// message that was sent twice measures nothing, because it is unknown which transmission was
+    /// acknowledged (Karn's algorithm).
     timed: Option<(u64, Moment)>,
-    /// Number of the last message that was ever sent.
+    /// The highest number ever sent.
     sent_once: u64,
     /// Number of the next message to be received.
     expected: u64,
@@ -138,13 +143,13 @@ impl Session {
         }
     }
 
-    /// Puts a message into the queue.
+    /// Queues a message.
     pub(crate) fn send(&mut self, message: Bytes) {
         self.queued_bytes += message.len();
         self.unacked.push_back(message);
     }
 
-    /// Bytes of messages that are not acknowledged.
+    /// Bytes of unacknowledged messages.
     pub(crate) fn queued_bytes(&self) -> usize {
         self.queued_bytes
     }
@@ -190,12 +195,13 @@ impl Session {
         Some(frame.freeze())
     }
 
-    /// When [`Session::poll_frame`] will have something, if nothing else happens.
+    /// When [`Session::poll_frame`] will have a frame, if nothing else happens.
     pub(crate) fn timeout(&self) -> Option<Moment> {
         [self.retry_at, self.ack_at].into_iter().flatten().min()
     }
 
-    /// The way to the other node may have changed: what is unacknowledged goes again soon.
+    /// Makes unacknowledged messages go again soon, because the path to the other node may have
+    /// changed.
     pub(crate) fn retry_now(&mut self, now: Moment) {
         if self.retry_at.is_some() {
             self.retry_wait = self.first_wait() / 2;
@@ -210,10 +216,10 @@ impl Session {
         })
     }
 
-    /// A frame came.
+    /// Handles a frame.
     ///
     /// # Errors
-    /// It is no frame; messages before the fault were taken.
+    /// The frame is malformed. Messages before the fault were accepted.
     pub(crate) fn receive(&mut self, now: Moment, mut frame: Bytes) -> Result<(), SessionError> {
         if !frame.has_remaining() {
             return Err(SessionError);
@@ -236,12 +242,12 @@ impl Session {
         Ok(())
     }
 
-    /// The message to be opened next, which stays.
+    /// The next received message, without removing it.
     pub(crate) fn peek(&self) -> Option<&Bytes> {
         self.inbox.front()
     }
 
-    /// The message to be opened next.
+    /// The next received message.
     pub(crate) fn open(&mut self) -> Option<Bytes> {
         let message = self.inbox.pop_front()?;
         self.inbox_bytes -= message.len() + MESSAGE_OVERHEAD;
@@ -324,7 +330,7 @@ mod tests {
         assert_eq!((a.timeout(), b.timeout(), a.queued_bytes()), (None, None, 0));
     }
 
-    /// Loses the first sending of a message; the time until it is sent again.
+    /// Loses the first transmission of a message. Returns the time until the second one.
     fn wait_after_loss(lane: Lane, delay: Duration) -> Duration {
         let (mut a, mut b) = (Session::new(lane), Session::new(lane));
         let mut now = Moment::from_secs(1);
@@ -400,7 +406,7 @@ mod tests {
             for round in 0..20_000 {
                 for (from, end) in ends.iter_mut().enumerate() {
                     while let Some(frame) = end.poll_frame(now) {
-                        // In the end the fabric is sound.
+                        // In the end the network is sound.
                         let sound = vec![3];
                         for delay in if round < 200 { fate.next().unwrap() } else { &sound } {
                             air.push((now + Duration::from_millis(*delay), 1 - from, frame.clone()));

@@ -1,4 +1,4 @@
-//! What cannot be said of one key of `[network]` by itself.
+//! Checks of `[network]` that involve more than one key.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::config::ConfigError;
 /// Longest name of a node, in bytes.
 const NAME_BYTES_MAX: usize = 64;
 
-/// What is meant by an error: where it stands is looked up only then.
+/// The place to which an error points. It is looked up in the text only when there is an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Key(&'static str),
@@ -30,10 +30,11 @@ pub(in crate::config) fn check(network: &Network, text: &str, file: &str) -> Res
 }
 
 impl Network {
-    /// Checks what a configuration file is checked for when it is read: for settings that come from elsewhere.
+    /// Checks settings that do not come from a configuration file in the way that a file is
+    /// checked.
     ///
     /// # Errors
-    /// Settings that do not go together.
+    /// Settings that contradict each other.
     pub fn check(&self) -> Result<(), PlanError> {
         problem(self).map_or(Ok(()), |(_, message)| Err(PlanError::Unsound(message)))
     }
@@ -53,7 +54,7 @@ fn problem(network: &Network) -> Option<Problem> {
     })
 }
 
-/// Values that make no network.
+/// Values that are invalid for a network.
 fn values(network: &Network) -> Option<Problem> {
     let key = |key, message: &str| Some((Place::Key(key), format!("`network.{key}` {message}")));
     if network.name.as_ref().is_some_and(|name| !is_name(name)) {
@@ -120,7 +121,7 @@ fn is_name(name: &str) -> bool {
     (1..=NAME_BYTES_MAX).contains(&name.len()) && !name.chars().any(char::is_control)
 }
 
-/// `network.links`.
+/// Checks `network.links`.
 fn links(network: &Network) -> Option<Problem> {
     let mut addresses = BTreeSet::new();
     let mut names = BTreeSet::new();
@@ -157,7 +158,7 @@ fn links(network: &Network) -> Option<Problem> {
 
 const NO_FLAGS: &str = "flags are for `topology = \"graph\"`: the other topologies have their own";
 
-/// Names and addresses of nodes are unique.
+/// Checks that names and addresses of nodes are unique.
 fn names(network: &Network) -> Option<Problem> {
     let mut names = BTreeSet::new();
     let mut addresses = BTreeMap::new();
@@ -180,7 +181,7 @@ fn names(network: &Network) -> Option<Problem> {
     None
 }
 
-/// Edges join two nodes that exist, once.
+/// Checks that each edge joins two existing nodes, and that no edge is repeated.
 fn edges(network: &Network) -> Option<Problem> {
     let index = |name: &str| network.node.iter().position(|node| node.name == name);
     let topology = network.topology.unwrap_or(Topology::Tree);
@@ -220,7 +221,7 @@ fn edges(network: &Network) -> Option<Problem> {
     None
 }
 
-/// The options of an edge fit the kind of link that the connecting side makes.
+/// Checks that the options of an edge fit the kind of link that the connecting side makes.
 fn options(network: &Network, number: usize, topology: Topology) -> Option<Problem> {
     let edge = &network.edge[number];
     let target = match topology {
@@ -237,7 +238,7 @@ fn options(network: &Network, number: usize, topology: Topology) -> Option<Probl
     url.check().err().map(|error| (Place::Edge(number), error.to_string()))
 }
 
-/// The whole is a sound network of its topology.
+/// Checks that the whole is a sound network of its topology.
 fn shape(network: &Network) -> Option<Problem> {
     match network.topology.unwrap_or(Topology::Tree) {
         Topology::Mesh => None,
@@ -253,7 +254,7 @@ fn shape(network: &Network) -> Option<Problem> {
     }
 }
 
-/// The first edge that closes a cycle, where no redundancy is wanted.
+/// The first edge that closes a cycle, if redundancy is off.
 fn cycle(network: &Network) -> Option<Problem> {
     let mut neighbours: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (number, edge) in network.edge.iter().enumerate() {
@@ -274,7 +275,7 @@ fn cycle(network: &Network) -> Option<Problem> {
     None
 }
 
-/// A way from `from` to `to`, both included.
+/// A path from `from` to `to`, both included.
 fn path<'a>(neighbours: &BTreeMap<&'a str, Vec<&'a str>>, from: &'a str, to: &str) -> Option<Vec<&'a str>> {
     let mut previous: BTreeMap<&str, &str> = BTreeMap::from([(from, from)]);
     let mut open = vec![from];
@@ -297,7 +298,7 @@ fn path<'a>(neighbours: &BTreeMap<&'a str, Vec<&'a str>>, from: &'a str, to: &st
     None
 }
 
-/// The first node that no edge leads to, however indirectly.
+/// The first node that no path reaches.
 fn apart(network: &Network) -> Option<Problem> {
     let mut neighbours: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for edge in &network.edge {
@@ -314,7 +315,7 @@ fn apart(network: &Network) -> Option<Problem> {
     Some((Place::Node(index), message))
 }
 
-/// A tree has one node above all others.
+/// Checks that a tree has one node above all others.
 fn root(network: &Network, topology: Topology) -> Option<Problem> {
     if topology != Topology::Tree {
         return None;
@@ -334,7 +335,7 @@ fn root(network: &Network, topology: Topology) -> Option<Problem> {
     Some((Place::Node(index), message))
 }
 
-/// The places of tables, read only to point at one.
+/// The positions of tables in the text. They are read only to point at one of them.
 #[derive(Deserialize)]
 struct Places {
     network: NetworkPlaces,
@@ -348,7 +349,7 @@ struct NetworkPlaces {
     links: Vec<Spanned<IgnoredAny>>,
 }
 
-/// The places of keys.
+/// The positions of keys.
 #[derive(Deserialize)]
 struct Keys {
     network: BTreeMap<String, Spanned<IgnoredAny>>,

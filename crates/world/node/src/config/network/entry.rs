@@ -1,4 +1,4 @@
-//! Nodes, links and edges as a configuration names them.
+//! The nodes, links and edges of a configuration.
 
 use std::time::Duration;
 
@@ -17,13 +17,14 @@ use crate::link::{BestEffort, Fingerprint, LinkOptions, LinkUrl, option_values};
 pub struct NodeEntry {
     /// Its name.
     pub name: String,
-    /// Where other nodes connect to it.
+    /// The URL at which other nodes connect to it.
     pub address: LinkUrl,
-    /// Where federates may connect to it, in place of the top-level `listen`: for several nodes on one machine.
+    /// The addresses on which its federates may connect, instead of the top-level `listen`. Useful
+    /// for several nodes on one machine.
     pub federates: Option<Vec<ListenAddress>>,
 }
 
-/// Declares a table with the options that every link can have, besides those of its own.
+/// Declares a table with the options that every link can have, in addition to those of its own.
 macro_rules! link_table {
     ($(#[$meta:meta])* pub struct $name:ident { $($(#[$field_meta:meta])* pub $field:ident: $type:ty,)* }) => {
         $(#[$meta])*
@@ -34,7 +35,7 @@ macro_rules! link_table {
             /// Emulated delay, in both directions.
             #[serde(default, deserialize_with = "delay")]
             pub delay: Option<Duration>,
-            /// Emulated further delay, drawn for every frame; `"5ms"` is up to this much.
+            /// Additional emulated delay, drawn for every frame; `"5ms"` means up to 5 ms.
             #[serde(default, deserialize_with = "jitter")]
             pub jitter: Option<Jitter>,
             /// Emulated loss, such as `"0.5%"` or `"ge:5%:3"`.
@@ -43,31 +44,31 @@ macro_rules! link_table {
             /// Emulated rate, in bits per second; written `"10Mbit/s"`.
             #[serde(default, deserialize_with = "rate")]
             pub rate: Option<u64>,
-            /// The delay of what the other side sends, where it differs.
+            /// The delay of frames from the other side, if it differs.
             #[serde(default, deserialize_with = "delay")]
             pub back_delay: Option<Duration>,
-            /// The jitter of what the other side sends, where it differs.
+            /// The jitter of frames from the other side, if it differs.
             #[serde(default, deserialize_with = "jitter")]
             pub back_jitter: Option<Jitter>,
-            /// The loss of what the other side sends, where it differs.
+            /// The loss of frames from the other side, if it differs.
             #[serde(default, deserialize_with = "loss")]
             pub back_loss: Option<Loss>,
-            /// The rate of what the other side sends, where it differs.
+            /// The rate of frames from the other side, if it differs.
             #[serde(default, deserialize_with = "rate")]
             pub back_rate: Option<u64>,
-            /// How best effort travels: `stream`, `udp` (beside TCP), `datagram` (QUIC).
+            /// How best-effort messages travel: `stream`, `udp` (beside TCP), `datagram` (QUIC).
             #[serde(default, deserialize_with = "best_effort")]
             pub best_effort: Option<BestEffort>,
             /// Longest UDP payload, in bytes.
             #[serde(default, deserialize_with = "mtu")]
             pub mtu: Option<usize>,
-            /// SHA-256 of the certificate that a QUIC peer has to have.
+            /// SHA-256 of the certificate that a QUIC peer must have.
             #[serde(default, deserialize_with = "pin")]
             pub pin: Option<Fingerprint>,
         }
 
         impl $name {
-            /// Lets what is written here overrule `options`.
+            /// Overrides `options` by the options given here.
             pub fn apply(&self, options: &mut LinkOptions) {
                 let (out, back) = (&mut options.out, &mut options.back);
                 out.delay = self.delay.unwrap_or(out.delay);
@@ -91,45 +92,48 @@ macro_rules! link_table {
 }
 
 link_table! {
-    /// A link that a node makes and keeps.
+    /// A link that a node initiates and maintains.
     pub struct LinkEntry {
-        /// Where to.
+        /// The URL of the other node.
         pub to: LinkUrl,
-        /// The name of the node there; another one is refused. Default: whoever answers.
+        /// The expected name of the other node. A node with another name is refused. Default: any
+        /// name.
         #[serde(default)]
         pub name: Option<String>,
-        /// The dimension of a hypercube that the link is of. Default 0.
+        /// The dimension of the link in a hypercube. Default 0.
         #[serde(default)]
         pub rank: u8,
-        /// How this node's router sees the other one, such as `"source+sink+upper"`; for `graph` only.
+        /// Flags of the other node at this node's router, such as `"source+sink+upper"`; for
+        /// `graph` only.
         #[serde(default, deserialize_with = "flags")]
         pub flags: Option<ClientFlags>,
-        /// How the other node's router sees this one. Default: as this one sees the other.
+        /// Flags of this node at the other node's router. Default: equal to `flags`.
         #[serde(default, deserialize_with = "flags")]
         pub back_flags: Option<ClientFlags>,
     }
 }
 
 link_table! {
-    /// A connection of a topology file: from the upper node `a` to the lower one `b` in a tree; made by `a` in a graph.
-    /// In a mesh or hypercube it only says what is special about a connection that is there anyway.
+    /// A connection of a topology file. In a tree it leads from the upper node `a` to the lower one
+    /// `b`; in a graph `a` initiates it. In a mesh or hypercube it only sets options of a
+    /// connection that exists anyway.
     #[derive(Default)]
     pub struct EdgeEntry {
         /// One end.
         pub a: String,
         /// The other end.
         pub b: String,
-        /// How the router of `a` sees `b`; for `graph` only.
+        /// Flags of `b` at the router of `a`; for `graph` only.
         #[serde(default, deserialize_with = "flags")]
         pub flags_a: Option<ClientFlags>,
-        /// How the router of `b` sees `a`. Default: as that of `a` sees `b`.
+        /// Flags of `a` at the router of `b`. Default: equal to `flags_a`.
         #[serde(default, deserialize_with = "flags")]
         pub flags_b: Option<ClientFlags>,
     }
 }
 
 impl LinkEntry {
-    /// A link to `to` with nothing special about it.
+    /// A link to `to` with default options.
     pub fn to(to: LinkUrl) -> Self {
         Self {
             to,
@@ -153,23 +157,23 @@ impl LinkEntry {
 }
 
 impl EdgeEntry {
-    /// An edge from `a` to `b` with nothing special about it.
+    /// An edge from `a` to `b` with default options.
     pub fn between(a: impl Into<String>, b: impl Into<String>) -> Self {
         Self { a: a.into(), b: b.into(), ..Self::default() }
     }
 }
 
-/// A text is no list of flags.
+/// A text that is not a list of flags.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is no list of flags; write for example `source+sink+upper` (there are: source, sink, upper, persistent)"
 )]
 pub struct FlagsError(pub String);
 
-/// Flags such as `source+sink+upper`.
+/// Parses flags such as `source+sink+upper`.
 ///
 /// # Errors
-/// A flag that does not exist, or none at all.
+/// A flag does not exist, or there is none.
 pub fn parse_flags(text: &str) -> Result<ClientFlags, FlagsError> {
     let mut flags = ClientFlags::empty();
     for word in text.split('+') {
@@ -184,7 +188,7 @@ pub fn parse_flags(text: &str) -> Result<ClientFlags, FlagsError> {
     Ok(flags)
 }
 
-/// A value that is written as a string, read by `parse`.
+/// Deserializes a value from a string, with `parse`.
 fn read<'de, D: Deserializer<'de>, T, E: std::fmt::Display>(
     input: D,
     parse: impl Fn(&str) -> Result<T, E>,

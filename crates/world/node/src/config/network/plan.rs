@@ -1,4 +1,4 @@
-//! What one node does, derived from what is known of the network.
+//! The plan of one node, derived from the configuration of the network.
 
 use router::ClientFlags;
 
@@ -9,44 +9,45 @@ use crate::link::{LinkListen, LinkOptions, LinkUrl};
 /// One node's part in a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkPlan {
-    /// The shape; `None`: as the network that is joined says.
+    /// The topology; `None`: that of the network which is joined.
     pub topology: Option<Topology>,
-    /// Whether several ways between two nodes are wanted.
+    /// Whether several paths between two nodes are allowed.
     pub redundancy: bool,
-    /// The links that this node makes and keeps.
+    /// The links that this node initiates and maintains.
     pub links: Vec<PlannedLink>,
     /// The nodes of a mesh's topology file that connect to this one, by name.
     pub awaited: Vec<String>,
     /// Whether this node founds the network.
     pub bootstrap: bool,
-    /// Where it listens for other nodes.
+    /// The addresses on which it listens for other nodes.
     pub listen: Vec<LinkListen>,
-    /// Where others reach it; empty: where it listens.
+    /// The URLs at which others reach it; empty: the same as `listen`.
     pub advertise: Vec<LinkUrl>,
-    /// Where it listens for its federates, when the topology file says so.
+    /// The addresses on which it listens for federates, if the topology file sets them.
     pub federates: Option<Vec<ListenAddress>>,
-    /// Stands for the topology file: equal for all who use an equal description. 0 without one.
+    /// A digest of the topology file, equal for all nodes with an equal description. 0 without one.
     pub digest: u64,
 }
 
-/// A link that a node makes and keeps.
+/// A link that a node initiates and maintains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedLink {
-    /// Where to, with the options of the link.
+    /// The URL to connect to, with the options of the link.
     pub url: LinkUrl,
-    /// The name of the node there, where it is known.
+    /// The name of the node there, if known.
     pub name: Option<String>,
-    /// How this node's router sees the other one, and the other one this; `None`: as the topology has it.
+    /// Flags of the other node at this node's router, and of this node at the other's; `None`:
+    /// those of the topology.
     pub flags: Option<(ClientFlags, ClientFlags)>,
     /// The dimension in a hypercube, otherwise 0.
     pub rank: u8,
 }
 
-/// Why a node has no part in a network.
+/// The reason why a node has no part in a network.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// The topology file has no such node.
+    /// The topology file does not contain the node.
     #[error("no [[network.node]] is called `{name}` (there are: {}); say who this node is with `--name`", known.join(", "))]
     NoSuchNode {
         /// The name of this node.
@@ -54,23 +55,24 @@ pub enum PlanError {
         /// The names in the file.
         known: Vec<String>,
     },
-    /// A mixture of two ways to describe a network.
+    /// Two ways to describe a network are mixed.
     #[error("`{0}` does not go with [[network.node]]: the file says already who connects to whom")]
     Both(&'static str),
-    /// Settings that do not go together; a configuration file with them would not have been read.
+    /// Settings that contradict each other. A configuration file with them would have been
+    /// rejected.
     #[error("{0}")]
     Unsound(String),
-    /// No random numbers for a name.
+    /// The system gives no random numbers for a name.
     #[error("the system gives no random numbers: {0}")]
     Random(#[from] getrandom::Error),
 }
 
 impl Network {
-    /// The part of the node called `name`. The network has been checked, as [`Config::parse`](crate::Config::parse)
-    /// does.
+    /// The plan of the node called `name`. The network must have been checked, as
+    /// [`Config::parse`](crate::Config::parse) does.
     ///
     /// # Errors
-    /// The topology file does not have the node, or there are links besides it.
+    /// The topology file does not contain the node, or links are configured besides it.
     pub fn plan(&self, name: &str) -> Result<NetworkPlan, PlanError> {
         let base = NetworkPlan {
             topology: self.topology,
@@ -143,7 +145,7 @@ impl Network {
         Ok(plan)
     }
 
-    /// The node that founds the network of a topology file.
+    /// The founder of the network of a topology file.
     fn founder(&self, topology: Topology) -> Option<usize> {
         match topology {
             Topology::Tree => {
@@ -153,19 +155,19 @@ impl Network {
         }
     }
 
-    /// In a tree the lower node connects to the upper one.
+    /// The links of a tree: the lower node connects to the upper one.
     fn upward_links(&self, name: &str) -> Vec<PlannedLink> {
         let edges = self.edge.iter().filter(|edge| edge.b == name);
         edges.filter_map(|edge| self.link_to(&edge.a, Some((edge, true)), 0)).collect()
     }
 
-    /// In a graph the first end connects to the second.
+    /// The links of a graph: the first end connects to the second.
     fn outward_links(&self, name: &str) -> Vec<PlannedLink> {
         let edges = self.edge.iter().filter(|edge| edge.a == name);
         edges.filter_map(|edge| self.link_to(&edge.b, Some((edge, false)), 0)).collect()
     }
 
-    /// Links to all others that `rank` has one for.
+    /// Links to all other nodes for which `rank` returns a rank.
     fn links_among(&self, own: usize, rank: impl Fn(&NodeEntry) -> Option<u8>) -> Vec<PlannedLink> {
         let name = &self.node[own].name;
         let others = self.node.iter().filter_map(|other| Some((other, rank(other)?)));
@@ -179,7 +181,7 @@ impl Network {
         others.filter_map(|(other, rank)| self.link_to(&other.name, edge_with(&other.name), rank)).collect()
     }
 
-    /// The link to the node `name` by an edge; `swapped` when this node is the edge's second end.
+    /// The link to the node `name` by an edge. `swapped`: this node is the edge's second end.
     fn link_to(&self, name: &str, edge: Option<(&EdgeEntry, bool)>, rank: u8) -> Option<PlannedLink> {
         let node = self.node.iter().find(|node| node.name == name)?;
         let mut url = node.address.clone();
@@ -195,7 +197,7 @@ impl Network {
         Some(PlannedLink { url, name: Some(name.to_owned()), flags, rank })
     }
 
-    /// The part of the description that all nodes have to agree on, as 64 bits (FNV-1a).
+    /// A digest, as 64 bits (FNV-1a), of the part of the description on which all nodes must agree.
     fn digest(&self, topology: Topology) -> u64 {
         let mut text = format!("{topology} {}\n", self.redundancy);
         for node in &self.node {
@@ -221,7 +223,7 @@ impl LinkEntry {
 }
 
 impl EdgeEntry {
-    /// The flags of both ends, the initiating one's first.
+    /// The flags of both ends, those of the initiating end first.
     fn flags(&self, swapped: bool) -> Option<(ClientFlags, ClientFlags)> {
         let a = self.flags_a?;
         let b = self.flags_b.unwrap_or(a - ClientFlags::PERSISTENT);
@@ -229,7 +231,8 @@ impl EdgeEntry {
     }
 }
 
-/// The initiating side keeps the link; the other cannot make it again.
+/// The initiating side's flag is persistent: it keeps the link, because the other side cannot make
+/// it again.
 fn ends(own: ClientFlags, other: Option<ClientFlags>) -> (ClientFlags, ClientFlags) {
     (own | ClientFlags::PERSISTENT, other.unwrap_or(own) - ClientFlags::PERSISTENT)
 }

@@ -1,4 +1,4 @@
-//! What is accepted, what it leads to, and what the errors say.
+//! Accepted configurations, the plans they lead to, and the texts of errors.
 
 use router::ClientFlags;
 
@@ -14,7 +14,7 @@ fn error(text: &str) -> String {
     Config::parse(text, "meshrti.toml").expect_err("the text is wrong").to_string()
 }
 
-/// Who connects to whom, with ranks.
+/// The links of each node, with ranks.
 fn links(network: &Network) -> Vec<String> {
     let mut links = Vec::new();
     for node in &network.node {
@@ -101,7 +101,8 @@ fn in_a_tree_the_lower_node_connects() {
     assert_eq!(links(&network), ["A>B:0", "C>B:0", "D>C:0"]);
     assert_eq!(founders(&network), ["B"]);
     let plan = network.plan("D").unwrap();
-    // The edge leads from C to D, and D connects: what D sends is what comes back.
+    // The edge leads from C to D, and D connects. The frames that D sends travel back along the
+    // edge.
     assert_eq!(plan.links[0].url.to_string(), "tcp://C:1,delay=7ms,back-delay=5ms");
     assert_eq!(plan.listen[0].to_string(), "tcp://*:1");
     assert_eq!(plan.advertise[0].to_string(), "tcp://D:1");
@@ -231,7 +232,7 @@ fn a_node_settles_by_its_name() {
     assert_eq!(network.founder.as_deref(), Some("A"));
     assert_eq!(network.listen[0].to_string(), "tcp://*:7");
     assert_eq!(config.listen[0].to_string(), "tcp://*:99");
-    // What is drawn for a start is no part of the founder's name.
+    // The random suffix of a start is not part of the founder's name.
     let founder = |suffix| {
         let mut config = Config { network: Some(Network::default()), ..Config::default() };
         config.settle(suffix).unwrap();

@@ -1,15 +1,15 @@
-//! Shapes of networks by name.
+//! Topologies of networks by name.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::Deserialize;
 
-/// The shape of a network.
+/// The topology of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Topology {
-    /// A tree of any fan-out; the lower node connects to the upper one.
+    /// A tree of any fan-out. The lower node connects to the upper one.
     Tree,
     /// Every node connected with every other, by triads.
     Mesh,
@@ -19,7 +19,7 @@ pub enum Topology {
     Graph,
 }
 
-/// A text names no shape.
+/// A text that names no topology.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no topology (there are: tree, mesh, hypercube, graph)")]
 pub struct TopologyNameError(pub String);

@@ -1,6 +1,7 @@
-//! What every kind of link has to do, as tests.
+//! Conformance tests for every kind of link.
 //!
-//! The tests of this crate run them over the links that it brings; others run [`TESTS`] over theirs.
+//! The tests of this crate run them over the kinds of links that it provides. Other crates run
+//! [`TESTS`] over theirs.
 
 mod peer;
 
@@ -18,25 +19,26 @@ use crate::config::network;
 use crate::link::connect::{raw, reach};
 use crate::link::{Fabric, Greetings, LINK_FRAME_BYTES_MAX, LinkContext, LinkUrl, Plain, Quic};
 
-/// A kind of link: where its nodes listen, and what their URLs have besides.
+/// A kind of link: the address on which its nodes listen, and the options in its URLs.
 #[derive(Clone, Copy)]
 pub struct Kind {
-    /// Where nodes listen, as a URL; a bare `memory://` is given a name.
+    /// The URL on which nodes listen. A bare `memory://` is given a name.
     pub listen: &'static str,
-    /// Where nodes connect to, when it is not where the other one says that it listens: by way of a relay.
+    /// The URL to which nodes connect, if it differs from the listener's, for example to use a
+    /// relay.
     pub via: Option<&'static str>,
-    /// Options of the links: `,delay=3ms`.
+    /// Options of the links, such as `,delay=3ms`.
     pub options: &'static str,
     /// Whether its links have datagrams.
     pub has_datagrams: bool,
-    /// What carries its links, where that is no socket. Every node asks for one.
+    /// The carrier of its links, if that is not a socket. Every node requests one.
     pub fabric: Option<fn() -> Rc<dyn Fabric>>,
 }
 
-/// The name of a test, and the test. It panics when the kind of link fails.
+/// The name of a test, and the test, which panics if the kind of link fails.
 pub type Test = (&'static str, fn(Kind));
 
-/// Everything that a kind of link has to do.
+/// All requirements on a kind of link.
 pub const TESTS: [Test; 10] = [
     ("frames keep their order", frames_keep_their_order),
     ("the largest frame passes", the_largest_frame_passes),
@@ -51,7 +53,8 @@ pub const TESTS: [Test; 10] = [
 ];
 
 impl Kind {
-    /// Where a node of a test listens; names in memory are for all tests of the process.
+    /// The URL on which a node of a test listens. Names in memory must be unique among the tests of
+    /// the process.
     fn listen(self) -> String {
         static NAMES: AtomicU32 = AtomicU32::new(0);
         match self.listen {
@@ -65,12 +68,12 @@ impl Kind {
         TestNode::start_with(&[listen], || Rc::new(Plain), self.fabric)
     }
 
-    /// Where others connect to it.
+    /// The URL to which others connect.
     fn url(self, server: &TestNode) -> String {
         format!("{}{}", self.via.unwrap_or(&server.urls[0]), self.options)
     }
 
-    /// A node that listens, and one that is connected to it.
+    /// A listening node, and one that is connected to it.
     fn pair(self) -> (TestNode, TestNode) {
         let server = self.server(&self.listen());
         let client = TestNode::start_with(&[], || Rc::new(Plain), self.fabric);
@@ -176,7 +179,7 @@ pub(super) fn a_peer_that_says_nothing_is_closed(kind: Kind) {
     let url: LinkUrl = kind.url(&server).parse().unwrap();
     let start = Instant::now();
     kind.bare(async |context| {
-        // A stream of QUIC is there for the other side only once something was written.
+        // A QUIC stream exists for the other side only once something was written.
         let silent = raw(&context, &url).await.unwrap();
         let mut read = silent.read;
         let end = tokio::time::timeout(Duration::from_secs(5), read.read(&mut [0; 8])).await;
@@ -195,7 +198,7 @@ pub(super) fn a_peer_that_stops_reading_is_closed(kind: Kind) {
         let deaf = reach(&context, &url).await.unwrap();
         server.wait("the link", |log| log.up.len() == 1);
         server.log().send.extend((0..64).map(|_| Bytes::from(vec![1; 1 << 20])));
-        // Its connection lives (QUIC needs a running peer for that), but nobody reads.
+        // Its connection lives (QUIC needs a running peer for that), but nobody reads from it.
         tokio::time::sleep(Duration::from_millis(300)).await;
         assert!(server.log().taken < 40 << 20, "what cannot be sent stays in the machine");
         server.log().close = Some("too slow".to_owned());
@@ -221,7 +224,7 @@ pub(super) fn a_slow_peer_delays_nobody_and_loses_nothing(kind: Kind) {
     let taken = client.log().taken;
     let went_on = client.log().ticks - ticks;
     if server.log().ticks == theirs {
-        // The peer does nothing still. A node that waits for it has no turn itself.
+        // The peer still does nothing. A node that waits for it gets no turn itself.
         assert!(taken < 28 << 20, "{taken} bytes were taken for a peer that does not read");
         assert!(went_on > 3, "the node goes on: {went_on} ticks");
     }

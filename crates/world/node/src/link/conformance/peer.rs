@@ -1,4 +1,4 @@
-//! A small machine that links are tried with, and nodes around it on threads of their own.
+//! A small machine for tests of links, and nodes around it on threads of their own.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -17,22 +17,22 @@ use crate::link::Plain;
 use crate::link::{Fabric, LinkCounts, LinkId, LinkInput, LinkOutput, StreamLayer, TargetId};
 use crate::{Config, Machine, Node, NodeStats};
 
-/// The machine looks for orders this often.
+/// Interval at which the machine looks for orders.
 const TICK: Duration = Duration::from_millis(2);
 
-/// How long a test waits for what has to happen.
+/// How long a test waits for an expected event.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a test orders and what the machine saw.
+/// The orders of a test, and the record of the machine.
 #[derive(Default)]
 pub(in crate::link) struct Log {
-    /// Kept connected, by target.
+    /// URLs to stay connected to, one per target.
     pub(in crate::link) connect: Vec<String>,
-    /// Sent on every link, in this order.
+    /// Frames to send on every link, in this order.
     pub(in crate::link) send: VecDeque<Bytes>,
-    /// Sent as datagrams on every link that has them.
+    /// Frames to send as datagrams on every link that has them.
     pub(in crate::link) send_datagrams: VecDeque<Bytes>,
-    /// Close all links for this reason, after what was sent.
+    /// Close all links with this reason, after sending the frames.
     pub(in crate::link) close: Option<String>,
     /// Do nothing at all for this long, once.
     pub(in crate::link) stall: Option<Duration>,
@@ -45,7 +45,7 @@ pub(in crate::link) struct Log {
     pub(in crate::link) datagram_max: Option<usize>,
     pub(in crate::link) counters: LinkCounts,
     pub(in crate::link) addresses: Vec<String>,
-    /// Bytes that the driver took.
+    /// Bytes that the driver has taken.
     pub(in crate::link) taken: usize,
     pub(in crate::link) ticks: usize,
 }
@@ -62,7 +62,7 @@ struct Peer {
     links: BTreeMap<LinkId, Queues>,
     ready: VecDeque<LinkId>,
     orders: VecDeque<LinkOutput>,
-    /// Targets to connect, and when.
+    /// Targets to connect to, with the time.
     due: BTreeMap<TargetId, Moment>,
     targets: BTreeMap<LinkId, TargetId>,
     known: usize,
@@ -255,7 +255,7 @@ impl TestNode {
         self.log().send.push_back(frame.into());
     }
 
-    /// Waits until `done` says so.
+    /// Waits until `done` returns true.
     pub(in crate::link) fn wait(&self, what: &str, mut done: impl FnMut(&mut Log) -> bool) {
         let start = Instant::now();
         while !done(&mut self.log()) {

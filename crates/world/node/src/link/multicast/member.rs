@@ -1,4 +1,4 @@
-//! Joining groups, and hearing them.
+//! Joining groups, and receiving from them.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -16,26 +16,26 @@ use crate::driver::{Hub, Input, Machine};
 use crate::link::GroupInput;
 use crate::srmp::{HostConfig, OpenError, SrmpEvents, SrmpHost};
 
-/// Events that are taken at a time.
+/// Maximum number of events taken at a time.
 const BATCH: usize = 64;
-/// How often the machine is told what was counted.
+/// Interval at which the counters are reported to the machine.
 const COUNTED: Duration = Duration::from_secs(1);
-/// The number of the one key of a site.
+/// The id of the only key of a site.
 const KEY_ID: u8 = 1;
 
-/// Why a node cannot take part in the multicast of its site.
+/// The reason why a node cannot take part in the multicast of its site.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum JoinError {
-    /// The group.
+    /// The group cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The file with the key.
+    /// The key file cannot be used.
     #[error("{path}: {why}")]
     Key { path: String, why: String },
 }
 
-/// Joins and leaves groups as the machine wants; never ends.
+/// Joins and leaves groups as the machine requests. Never ends.
 pub(crate) async fn keep_joining<M: Machine + 'static>(hub: Rc<Hub<M>>, url: Rc<MulticastUrl>) {
     let asked = Rc::clone(&hub.core.borrow().groups.asked);
     loop {
@@ -62,7 +62,7 @@ fn join<M: Machine + 'static>(
     let place = core.groups.place(group);
     place.now = None;
     let mut config = config(url, group, member)?;
-    // Who leaves and comes back in the same second is another life all the same.
+    // A node that leaves and comes back within one second must still have a new epoch.
     let epoch = config.protocol.epoch.0.max(place.epoch.saturating_add(1));
     config.protocol.epoch = Epoch(epoch);
     let (host, events) = SrmpHost::open(config)?;
@@ -84,11 +84,12 @@ fn config(url: &MulticastUrl, group: usize, member: NodeKey) -> Result<HostConfi
     config.interface = url.interface.clone();
     config.ttl = url.ttl;
     config.incoming = url.schedule();
-    // The routers bundle, and know better what has to go. And frames of the past are asked for by the streams of the nodes.
+    // The routers bundle messages, and know better which ones to drop. Old frames are recovered by
+    // the streams of the nodes.
     let protocol = &mut config.protocol;
     protocol.set_momentary(REPAIRED);
     protocol.member = MemberId(member.0);
-    // Nodes that count groups differently do not understand each other.
+    // In this way nodes with different numbers of groups do not understand each other.
     protocol.session = format!("MeshRTI {} of {} from {}", group, url.groups, url.group);
     protocol.rate.rate_min = Rate::new(url.rate_min as f64).unwrap_or_default();
     if let Some(path) = &url.key {
@@ -102,7 +103,8 @@ fn config(url: &MulticastUrl, group: usize, member: NodeKey) -> Result<HostConfi
     Ok(config)
 }
 
-/// Whether the first group can be joined here: what is wrong is to be told before the node serves anybody.
+/// Checks whether the first group can be joined here, so that errors are reported before the node
+/// serves federates.
 ///
 /// Needs a runtime with its I/O driver.
 pub(crate) fn check(url: &MulticastUrl) -> Result<(), JoinError> {
@@ -110,7 +112,7 @@ pub(crate) fn check(url: &MulticastUrl) -> Result<(), JoinError> {
     Ok(())
 }
 
-/// Gives the machine what comes from a group, until the node has left it.
+/// Passes the events of a group to the machine, until the node has left the group.
 async fn hear<M: Machine>(hub: Rc<Hub<M>>, group: usize, life: u64, mut events: SrmpEvents) {
     let (mut heard, mut frames, mut members) = (Vec::new(), Vec::new(), Vec::new());
     while let Some(first) = events.recv().await {
@@ -157,7 +159,7 @@ async fn hear<M: Machine>(hub: Rc<Hub<M>>, group: usize, life: u64, mut events: 
     }
 }
 
-/// Goes on when there is room in the group again.
+/// Continues sending when the group has room again.
 async fn make_room<M: Machine>(hub: Rc<Hub<M>>, group: usize, life: u64, full: Rc<Notify>) {
     loop {
         full.notified().await;
@@ -176,7 +178,7 @@ async fn make_room<M: Machine>(hub: Rc<Hub<M>>, group: usize, life: u64, full: R
     }
 }
 
-/// Tells the machine what the group does, until the node has left it.
+/// Reports the counters of the group to the machine, until the node has left the group.
 async fn count<M: Machine>(hub: Rc<Hub<M>>, group: usize, life: u64) {
     loop {
         tokio::time::sleep(COUNTED).await;

@@ -1,9 +1,10 @@
 //! Multicast groups as a link among all nodes of a site.
 //!
-//! What several neighbours want is sent once, to a group: best effort in mode 0 of SRMP, reliable messages in mode 1, and what is
-//! directed at one neighbour in mode 2. Which neighbours a group reaches the nodes tell each other over their links. The group repairs
-//! what it loses in mode 1, while it is young; what it does not repair the receiving node asks for again, as it does whenever a
-//! message took no way: see ARCHITECTURE.md for the reasons. Everything else goes over links as ever.
+//! A message that several neighbours want is sent once, to a group: best effort in mode 0 of SRMP,
+//! reliable messages in mode 1, and messages directed at one neighbour in mode 2. The nodes report
+//! to each other over their links which groups reach them. The group repairs its losses in mode 1
+//! while they are recent. The receiving node requests all others again, as it does for any lost
+//! message: see ARCHITECTURE.md for the reasons. Everything else still travels over links.
 
 mod member;
 mod url;
@@ -24,26 +25,27 @@ pub use url::{MulticastUrl, MulticastUrlError};
 use crate::driver::Machine;
 use crate::srmp::SrmpHost;
 
-/// Frames that wait in a host for the rate of its group; what waits in the machine can be overtaken and dropped.
+/// Limit of the frames that wait in a host for the rate of its group. Frames that wait in the
+/// machine can still be overtaken and dropped.
 const WAITING_MAX: u64 = 128;
 
 /// A group that this node takes part in.
 struct Membership {
     host: Rc<SrmpHost>,
-    /// Whose frames wait until there is room.
+    /// Whether its frames wait until there is room.
     blocked: bool,
-    /// Signalled when it is blocked.
+    /// Signalled when the membership becomes blocked.
     full: Rc<Notify>,
     frames: Frames,
 }
 
-/// A place for each group.
+/// The slot of a group.
 #[derive(Default)]
 struct Place {
     now: Option<Membership>,
-    /// Memberships so far: what an earlier one hears is nobody's business.
+    /// Number of memberships so far. Events of an earlier one are ignored.
     lives: u64,
-    /// The epoch of the last one.
+    /// The epoch of the last membership.
     epoch: u32,
 }
 
@@ -51,14 +53,14 @@ struct Place {
 #[derive(Default)]
 pub(crate) struct Groups {
     places: Vec<Place>,
-    /// Groups that the machine wants to join, as this member, or (`None`) to leave.
+    /// Groups that the machine wants to join as this member, or (`None`) to leave.
     wanted: VecDeque<(usize, Option<NodeKey>)>,
     /// Signalled when there is something in `wanted`.
     asked: Rc<Notify>,
 }
 
 impl Groups {
-    /// Does what the machine wants.
+    /// Carries out a request of the machine.
     pub(crate) fn obey<M: Machine>(&mut self, machine: &mut M, now: Moment, output: GroupOutput) {
         let change = match output {
             GroupOutput::Join { group, member } => (group, Some(member)),
@@ -69,7 +71,7 @@ impl Groups {
         self.asked.notify_one();
     }
 
-    /// Sends what the machine has for a group, while there is room.
+    /// Sends the machine's frames for a group while there is room.
     fn pump<M: Machine>(&mut self, machine: &mut M, now: Moment, group: usize) {
         let mut membership = self.places.get_mut(group).and_then(|place| place.now.as_mut());
         loop {
@@ -82,7 +84,8 @@ impl Groups {
             }
             let directed = membership.as_ref().is_none_or(|now| now.frames.has_room());
             let Some(next) = machine.poll_group_frame(now, group, FRAME_BYTES, directed) else { return };
-            // Without a membership nobody is covered; the last frames of an earlier one are asked for again.
+            // Without a membership no neighbour is covered. The last frames for an earlier one are
+            // requested again.
             if let Some(membership) = &mut membership
                 && let Err(error) = membership.send(next)
             {
@@ -98,7 +101,7 @@ impl Groups {
         &mut self.places[group]
     }
 
-    /// The present membership of a group, if it is this one.
+    /// The present membership of a group, if it is the one numbered `life`.
     fn membership(&mut self, group: usize, life: u64) -> Option<&mut Membership> {
         let place = self.places.get_mut(group).filter(|place| place.lives == life)?;
         place.now.as_mut()
@@ -142,7 +145,7 @@ impl Membership {
 }
 
 impl Drop for Membership {
-    /// Whoever waits for room learns that there is no more to wait for.
+    /// Wakes the task that waits for room, so that it ends.
     fn drop(&mut self) {
         self.full.notify_one();
     }

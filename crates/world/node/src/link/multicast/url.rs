@@ -1,4 +1,4 @@
-//! Where the multicast groups of a site are.
+//! The address of a site's multicast groups.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -10,37 +10,38 @@ use wan::Schedule;
 
 use crate::srmp::Interface;
 
-/// Groups of one site, at most.
+/// Maximum number of groups of one site.
 const GROUPS_MAX: usize = 64;
-/// Groups unless the address says how many.
+/// The default number of groups.
 const GROUPS: usize = 8;
-/// The rate below which congestion control does not go, unless the address says another, in bit/s.
+/// The default minimum rate of congestion control, in bit/s.
 const RATE_MIN: u64 = 100_000_000;
 
 /// The multicast groups of a site: `srmp://239.255.44.32:4420,interface=eth0,groups=8`.
 ///
-/// The groups are the address and those that follow it, all on one port. Every node of the site has to say the same address and
-/// number of groups, and use the same key.
+/// The groups are the given address and those that follow it, all on one port. Every node of the
+/// site must have the same address, number of groups and key.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct MulticastUrl {
     /// The first group and the port of all.
     pub group: SocketAddr,
-    /// How many groups. Default: 8.
+    /// The number of groups. Default: 8.
     pub groups: usize,
-    /// The interface that they are on. Default: where the system's routes lead.
+    /// The network interface. Default: the one to which the system's routes lead.
     pub interface: Interface,
-    /// How many networks datagrams may cross; 1 is this one only. Default: 1.
+    /// The number of networks that datagrams may cross; 1 means only the local one. Default: 1.
     pub ttl: u8,
-    /// A file with the secret of the groups: only who has it is believed. Default: none.
+    /// A file with the secret of the groups. Only members that have it are accepted. Default: none.
     pub key: Option<PathBuf>,
-    /// Congestion control does not send slower than this, in bit/s. Default: 100 Mbit/s.
+    /// The minimum rate of congestion control, in bit/s. Default: 100 Mbit/s.
     pub rate_min: u64,
-    /// The emulated line that datagrams take from the network to this node, as text. Default: none.
+    /// The emulated line, as text, that datagrams from the network to this node pass. Default:
+    /// none.
     pub line: String,
 }
 
-/// Why a text names no multicast groups.
+/// The reason why a text does not name multicast groups.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MulticastUrlError {
     /// It does not begin with an address and a port.
@@ -48,31 +49,31 @@ pub enum MulticastUrlError {
         "`{0}` names no multicast groups: expected `srmp://GROUP:PORT`, for example `srmp://239.255.44.32:4420`"
     )]
     Form(String),
-    /// The group is the address of one host.
+    /// The address of the group is a unicast address.
     #[error(
         "{0} is not a multicast address: groups are 224.0.0.0 to 239.255.255.255 (239.0.0.0/8 is for private use), and ff00::/8"
     )]
     NotMulticast(IpAddr),
-    /// The last groups would be none.
+    /// The addresses of the last groups would not be multicast addresses.
     #[error("{groups} groups from {first} on leave the multicast addresses")]
     TooFar {
         /// The first.
         first: IpAddr,
-        /// How many.
+        /// The number of groups.
         groups: usize,
     },
-    /// The value of an option.
+    /// The value of an option is invalid.
     #[error("option `{key}`: {why}")]
     Value {
         /// The option.
         key: String,
-        /// What is wrong.
+        /// The defect.
         why: String,
     },
 }
 
 impl MulticastUrl {
-    /// What an address of groups begins with.
+    /// The prefix of an address of groups.
     pub const SCHEME: &'static str = "srmp://";
 
     /// The address of one of the groups, from 0.
@@ -120,7 +121,7 @@ impl MulticastUrl {
     }
 }
 
-/// The address so many behind another one; `None` when that is no multicast address.
+/// The address `number` places after `first`; `None` if that is not a multicast address.
 fn nth(first: IpAddr, number: usize) -> Option<IpAddr> {
     let ip: IpAddr = match first {
         IpAddr::V4(ip) => Ipv4Addr::from(u32::from(ip).checked_add(u32::try_from(number).ok()?)?).into(),

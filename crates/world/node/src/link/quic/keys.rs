@@ -1,12 +1,12 @@
-//! Certificates of QUIC links: who is checked, and when.
+//! Certificates of QUIC links: which side checks the other, and when.
 //!
 //! | configured | the node that connects checks | the node that is connected to checks |
 //! | --- | --- | --- |
-//! | nothing | nobody: encrypted, not authenticated | nobody |
-//! | `pin` of the link | that the other has exactly that certificate, and its key | nobody |
+//! | nothing | nothing: encrypted, not authenticated | nothing |
+//! | `pin` of the link | that the other has exactly that certificate, and its key | nothing |
 //! | `authority` | that the authority vouches for the other and the name in the URL | that the authority vouches for the other |
 //!
-//! A pin goes before an authority.
+//! A pin takes precedence over an authority.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,10 +22,10 @@ use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
 use super::super::Fingerprint;
 use crate::config::network;
 
-/// The name of the protocol inside of QUIC.
+/// The name of the protocol in the TLS handshake (ALPN).
 const PROTOCOL: &[u8] = b"meshrti-link/1";
 
-/// What a node shows, and whom it believes.
+/// The certificate of a node, and the certificates that it accepts.
 pub(super) struct Keys {
     certificates: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
@@ -34,7 +34,7 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// As configured; without a certificate one that lives as long as the process.
+    /// The configured keys. Without a certificate, it makes one that lives as long as the process.
     pub(super) fn new(settings: &network::Quic) -> Result<Self, String> {
         let (certificates, key) = match (&settings.certificate, &settings.key) {
             (Some(certificate), Some(key)) => (read_certificates(certificate)?, read_key(key)?),
@@ -49,7 +49,7 @@ impl Keys {
         self.certificates.first().map_or(Fingerprint([0; 32]), |certificate| sha256(certificate))
     }
 
-    /// How links are accepted.
+    /// The settings for accepting links.
     pub(super) fn server(&self) -> Result<quinn::ServerConfig, String> {
         let builder = rustls::ServerConfig::builder_with_provider(Arc::clone(&self.provider))
             .with_protocol_versions(&[&rustls::version::TLS13])
@@ -71,7 +71,7 @@ impl Keys {
         Ok(quinn::ServerConfig::with_crypto(Arc::new(crypto)))
     }
 
-    /// How a link is made to somebody whose certificate may be known.
+    /// The settings for making a link to a peer whose certificate may be known.
     pub(super) fn client(&self, pin: Option<Fingerprint>) -> Result<quinn::ClientConfig, String> {
         let builder = rustls::ClientConfig::builder_with_provider(Arc::clone(&self.provider))
             .with_protocol_versions(&[&rustls::version::TLS13])
@@ -98,7 +98,7 @@ fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// A certificate that nobody vouches for.
+/// Makes a self-signed certificate.
 fn make() -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), String> {
     let made = rcgen::generate_simple_self_signed(vec!["meshrti".to_owned()])
         .map_err(|error| format!("cannot make a certificate for QUIC links: {error}"))?;
@@ -136,7 +136,8 @@ fn sha256(octets: &[u8]) -> Fingerprint {
     Fingerprint(fingerprint)
 }
 
-/// Believes the certificate with the right fingerprint, or any; in both cases the peer has to have its key.
+/// Accepts the certificate with the right fingerprint, or any certificate. In both cases the peer
+/// must have its key.
 #[derive(Debug)]
 struct ByFingerprint {
     pin: Option<Fingerprint>,
@@ -193,7 +194,8 @@ mod tests {
 
     use super::*;
 
-    /// Whether a node with `client` can make a link to one with `server`, and what it says if not.
+    /// Tries to make a link from a node with `client` to one with `server`. Returns the error if it
+    /// fails.
     async fn try_out(server: &Keys, client: &Keys, pin: Option<Fingerprint>) -> Result<(), String> {
         let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let listening = Endpoint::server(server.server()?, loopback).map_err(text)?;
@@ -201,7 +203,8 @@ mod tests {
         let connecting = Endpoint::client(loopback).map_err(text)?;
         let taken = tokio::spawn(async move {
             let connection = listening.accept().await.expect("it listens").await.map_err(text)?;
-            // A client learns that its certificate is refused only from what comes after the handshake.
+            // A client learns that its certificate was refused only from what follows the
+            // handshake.
             let (_, mut receive) = connection.accept_bi().await.map_err(text)?;
             receive.read_to_end(10).await.map_err(text).map(drop)
         });

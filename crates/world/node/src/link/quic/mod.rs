@@ -1,6 +1,6 @@
-//! QUIC links: one stream in both directions, and datagrams.
+//! QUIC links: one bidirectional stream, and datagrams.
 //!
-//! What is encrypted is not always authenticated; see [`keys`] for who is checked when.
+//! Encryption does not always include authentication; see [`keys`] for the checks.
 
 mod keys;
 
@@ -18,13 +18,15 @@ use super::stream::Raw;
 use super::{LinkUrl, sockets};
 use crate::config::network;
 
-/// Without a word of the peer for this long a connection is gone. The machines notice much earlier.
+/// A connection without any packet of the peer for this long is dead. The machines notice much
+/// earlier.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Bytes that may be under way unacknowledged, and wait to be, per link.
+/// Bytes per link that may be unacknowledged or wait to be sent.
 const SEND_WINDOW: u64 = 4 << 20;
 
-/// Bytes of datagrams that may wait to be sent: the rest waits where it can be dropped by rank.
+/// Bytes of datagrams that may wait to be sent. The rest waits in the machine, which drops by
+/// priority.
 const DATAGRAM_BUFFER: usize = 256 << 10;
 
 /// The keys of a node's QUIC links, and the sockets that it connects from.
@@ -32,7 +34,7 @@ pub(crate) struct Quic {
     settings: network::Quic,
     /// Made when first needed.
     keys: OnceCell<Keys>,
-    /// For IPv4 and IPv6.
+    /// The sockets for IPv4 and IPv6.
     clients: RefCell<[Option<Endpoint>; 2]>,
 }
 
@@ -41,7 +43,7 @@ impl Quic {
         Self { settings, keys: OnceCell::new(), clients: RefCell::default() }
     }
 
-    /// Reads or makes the keys.
+    /// The keys, read or made at the first call.
     fn keys(&self) -> Result<&Keys, String> {
         if let Some(keys) = self.keys.get() {
             return Ok(keys);
@@ -51,7 +53,7 @@ impl Quic {
         Ok(self.keys.get_or_init(|| keys))
     }
 
-    /// Opens a socket that QUIC links are accepted on.
+    /// Opens a socket for accepting QUIC links.
     pub(crate) fn listen(&self, address: SocketAddr) -> io::Result<Endpoint> {
         let mut config = self.keys().and_then(Keys::server).map_err(io::Error::other)?;
         config.transport_config(transport());
@@ -85,7 +87,7 @@ impl Quic {
         Err(failure)
     }
 
-    /// The socket to connect from.
+    /// The socket from which to connect.
     fn client(&self, peer: SocketAddr) -> io::Result<Endpoint> {
         let mut clients = self.clients.borrow_mut();
         let place = &mut clients[usize::from(peer.is_ipv6())];
@@ -103,7 +105,7 @@ impl Quic {
     }
 }
 
-/// Takes the stream of a connection that another node makes.
+/// Accepts the stream of a connection that another node makes.
 pub(super) async fn accept(incoming: quinn::Incoming) -> Result<Raw, String> {
     let connection = incoming.await.map_err(|error| error.to_string())?;
     let (send, receive) = connection.accept_bi().await.map_err(|error| error.to_string())?;

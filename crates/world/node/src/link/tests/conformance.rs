@@ -1,4 +1,4 @@
-//! The suite over every kind of link that this crate brings.
+//! The conformance suite over every kind of link that this crate provides.
 
 use crate::link::conformance::{self, Kind};
 

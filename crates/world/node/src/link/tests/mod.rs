@@ -1,4 +1,4 @@
-//! The conformance suite over every kind of link, and what is special about some.
+//! The conformance suite over every kind of link, and tests of particular kinds.
 
 mod conformance;
 mod special;

@@ -1,4 +1,4 @@
-//! What is special about some links.
+//! Properties of particular kinds of links.
 
 use std::io;
 use std::pin::Pin;
@@ -22,7 +22,7 @@ fn pair(options: &str) -> (TestNode, TestNode) {
     (client, server)
 }
 
-/// How long a frame takes from one node to the other.
+/// The travel time of a frame from one node to the other.
 fn travel(from: &TestNode, to: &TestNode) -> Duration {
     let before = to.log().frames.len();
     let start = Instant::now();
@@ -38,7 +38,7 @@ fn each_direction_has_its_own_delay() {
         let there = travel(&client, &server);
         assert!(there >= Duration::from_millis(150), "{there:?}");
     }
-    // The least of several: a busy machine delays everything now and then.
+    // The least of several, because a busy machine delays everything now and then.
     let back = (0..10).map(|_| travel(&server, &client)).min();
     assert!(back.is_some_and(|back| back < Duration::from_millis(140)), "{back:?}");
 }
@@ -66,7 +66,7 @@ fn emulated_loss_concerns_datagrams_and_is_counted() {
     server.wait("some", |log| log.datagrams.len() > 50);
     std::thread::sleep(Duration::from_millis(50));
     assert!(server.log().datagrams.len() < 150, "{} of 200", server.log().datagrams.len());
-    // The counters are told with what comes in the stream, at most once a second.
+    // The counters are reported with frames of the stream, at most once a second.
     std::thread::sleep(Duration::from_secs(1));
     client.log().send.extend((0..10).map(|_| Bytes::from_static(b"f")));
     server.wait("the stream loses nothing", |log| log.frames.len() == 10);
@@ -85,7 +85,7 @@ fn something_else_on_the_port_is_told_apart() {
             let mut rest = Vec::new();
             let end = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut rest)).await;
             assert!(end.is_ok(), "the connection is closed");
-            // A node of another version is told ours.
+            // A node of another version is told the version of this one.
             assert_eq!(rest.starts_with(b"\0\0\0\x05MRTL\x01"), octets.ends_with(b"\x09"), "{rest:?}");
         }
     });
@@ -106,7 +106,7 @@ fn reasons_of_failures_name_the_cause() {
     client.wait("scheme", |log| log.failed.iter().any(|why| why.contains("`pigeon` is not in this build")));
     client.connect(format!("tcp://{}", listener.local_addr().unwrap()));
     client.wait("silence", |log| log.failed.iter().any(|why| why.contains("no answer within 2s")));
-    // It ends with the process of the tests.
+    // The thread ends with the test process.
     std::thread::spawn(move || listener.incoming().for_each(drop));
     client.wait("early", |log| log.failed.iter().any(|why| why.contains("is this the port for nodes")));
 }
@@ -122,7 +122,7 @@ fn a_node_that_listens_everywhere_learns_its_address() {
     server.wait("its address", |log| log.addresses == [format!("tcp://127.0.0.1:{port}")]);
 }
 
-/// Connections to `url` that say nothing, from an address of the loopback network.
+/// Silent connections to `url` from an address of the loopback network.
 #[cfg(target_os = "linux")] // others have one such address only
 fn silent(url: &str, from: &str, count: usize) -> Vec<socket2::Socket> {
     let to: std::net::SocketAddr = url.trim_start_matches("tcp://").parse().unwrap();
@@ -146,11 +146,12 @@ fn silent_connections_make_room_for_nodes() {
     client.wait("up", |log| log.up.len() == 1);
     assert!(client.log().failed.is_empty(), "{:?}", client.log().failed);
     drop(silent);
-    // The silent ones over the limit, the one that made room, and those that never spoke.
+    // The silent ones beyond the limit, the one that made room, and those that never identified
+    // themselves.
     assert!(server.stop().refused_links > 300 - 256);
 }
 
-/// Stands for TLS: what crosses the network is not what was written.
+/// A stand-in for TLS: the octets on the wire differ from those written.
 struct Xor(u8);
 
 struct XorHalf<T>(T, u8);

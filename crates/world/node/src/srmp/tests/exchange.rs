@@ -1,4 +1,4 @@
-//! What members say to each other.
+//! Messages between members.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::*;
 const V4: IpAddr = IpAddr::V4(Ipv4Addr::new(239, 255, 44, 10));
 const V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0xff15, 0, 0, 0, 0, 0, 0x44, 0x10));
 
-/// Three members, each mode once from each to each other.
+/// Three members. Each sends a message of each mode to each other one.
 async fn all_modes(group: SocketAddr, profile: Profile) {
     let mut members: Vec<Member> = (1..=3).map(|member| join(group, member, profile)).collect();
     for member in &members {
@@ -47,7 +47,7 @@ async fn all_modes(group: SocketAddr, profile: Profile) {
                 .await;
             match mode {
                 0 => delivered += 1,
-                // Profile v2 does not say of whom a mode 2 message is; its text does.
+                // Profile v2 does not name the sender of a mode 2 message; its text does.
                 2 => {
                     let from = (1..=3).find(|&from| body == text(2, from)).expect("a text of ours");
                     assert!(missing.remove(&(from, 2)).is_some(), "once: {from}");
@@ -59,7 +59,7 @@ async fn all_modes(group: SocketAddr, profile: Profile) {
             }
         }
     }
-    // Mode 0 is told only when something reliable of its sender is here: now it is.
+    // A mode 0 message is reported only after a reliable one of its sender. Now there is one.
     members[0].host.send0(Some(StreamKey(5)), 0, text(0, 1)).expect("it can be sent");
     for member in &mut members[1..] {
         let (from, body) = member

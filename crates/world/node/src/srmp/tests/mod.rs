@@ -1,4 +1,4 @@
-//! Members of one machine, on real sockets, over the loopback interface.
+//! Members on one machine, on real sockets, over the loopback interface.
 
 mod exchange;
 mod loggers;
@@ -13,7 +13,7 @@ use srmp::rate::Rate;
 
 use super::{HostConfig, Interface, SrmpEvents, SrmpHost};
 
-/// How long anything may take before it counts as hanging.
+/// How long an operation may take before it counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A member with a name.
@@ -22,12 +22,12 @@ struct Member {
     events: SrmpEvents,
 }
 
-/// A group of IPv4 that nobody else has.
+/// An IPv4 group that nobody else uses.
 fn group() -> SocketAddr {
     group_at(Ipv4Addr::new(239, 255, 44, 10).into(), Ipv4Addr::LOCALHOST.into())
 }
 
-/// The group with a port that nobody has.
+/// The group with an unused port.
 fn group_at(group: IpAddr, local: IpAddr) -> SocketAddr {
     let port = UdpSocket::bind((local, 0)).and_then(|socket| socket.local_addr());
     SocketAddr::new(group, port.expect("loopback has ports").port())
@@ -53,7 +53,7 @@ fn join(group: SocketAddr, member: u64, profile: Profile) -> Member {
 }
 
 impl Member {
-    /// The first event that `choose` likes; others are dropped.
+    /// The first event that `choose` accepts. Others are dropped.
     async fn next<T>(&mut self, mut choose: impl FnMut(Event) -> Option<T>) -> T {
         let search = async {
             loop {
@@ -66,7 +66,7 @@ impl Member {
         tokio::time::timeout(PATIENCE, search).await.expect("it comes in time")
     }
 
-    /// Waits until so many others are heard.
+    /// Waits until the member receives from so many others.
     async fn sees(&self, members: u32) {
         let seen = async {
             while self.host.inspect(srmp::Endpoint::live_members) < members {
@@ -77,7 +77,7 @@ impl Member {
     }
 }
 
-/// Whether multicast over loopback works here by itself, without anything of ours.
+/// Whether multicast over loopback works on this machine, tested without our code.
 #[allow(clippy::print_stderr)] // a test that is not run says so
 fn has_multicast(ip: IpAddr) -> bool {
     let works = || -> std::io::Result<bool> {

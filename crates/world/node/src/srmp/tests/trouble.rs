@@ -1,4 +1,4 @@
-//! What cannot be, and who goes.
+//! Invalid settings, and members that leave.
 
 use std::time::Duration;
 
@@ -162,6 +162,6 @@ async fn who_reads_nothing_loses_mode_0_and_no_more() {
         })
         .await;
     assert_eq!(body, "state");
-    // The first fifty, and what came after those were read.
+    // The first fifty, and those that arrived after they were read.
     assert!((50..=100).contains(&mode0), "{mode0}");
 }
