@@ -9,7 +9,7 @@
 //! - [`Federation`]: nodes, computers, and the tasks of federates.
 //! - [`Multicast`]: groups that nodes share beside their links, as at a live site; [`Carried`]:
 //!   their traffic.
-//! - [`run`]: executes a run and returns its [`Report`].
+//! - [`run()`]: executes a run and returns its [`Report`].
 //! - [`fit`]: derives costs from measurements.
 //!
 //! A run depends on its federation only.

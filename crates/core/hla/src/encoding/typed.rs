@@ -193,7 +193,7 @@ fn decode_element<T: Encoding>(i: usize, decoder: &mut Decoder<'_>) -> Result<T,
 }
 
 /// Declares a struct that is an HLAfixedRecord: its fields in order, each an
-/// [`Encoding`](crate::encoding::Encoding).
+/// [`Encoding`].
 ///
 /// ```
 /// use hla::encoding::Encoding;

@@ -40,7 +40,7 @@ pub(super) struct Reader<'t> {
 }
 
 impl Module {
-    /// Reads a module from its octets (see [`crate::fom::unpack`] for a packed one) and checks it
+    /// Reads a module from its octets (see [`crate::fom::unpack()`] for a packed one) and checks it
     /// by itself.
     ///
     /// Returns the module and the warnings. Names that another module may define are not looked up

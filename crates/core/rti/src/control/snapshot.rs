@@ -128,7 +128,7 @@ impl ControlPlane {
 
     /// The object models that [`restore`](Self::restore) would take long to build. A job must build
     /// them first, within the limits that come with them, and they must be
-    /// [kept](Self::keep_models).
+    /// [kept](Self::keep_model).
     ///
     /// # Errors
     /// [`WireError`] as for [`restore`](Self::restore), as far as it is detectable without models.
