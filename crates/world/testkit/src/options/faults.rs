@@ -187,7 +187,7 @@ impl<'a> Planner<'a> {
             4 if has_disks => (long, FaultKind::Disk(node, false)),
             // While nothing can be stored or removed, the node takes no part in decisions.
             5 if has_disks && self.take(node) => (long, FaultKind::Disk(node, true)),
-            6 if self.take(node) => (draw.millis(50, 3_000), FaultKind::Restart(node)),
+            6 if self.may_restart(node) => (draw.millis(50, 3_000), FaultKind::Restart(node)),
             _ => return None,
         };
         Some(PlannedFault { at, lasts, kind })
@@ -202,7 +202,7 @@ impl<'a> Planner<'a> {
             0..=3 => self.link(which, long, draw)?,
             4 => self.partition(long, draw)?,
             5 if self.take_for_good(node) => (Duration::ZERO, FaultKind::Crash(node)),
-            6 if self.take(node) => (draw.millis(50, 3_000), FaultKind::Restart(node)),
+            6 if self.may_restart(node) => (draw.millis(50, 3_000), FaultKind::Restart(node)),
             7 if self.take_for_good(node) => (Duration::ZERO, FaultKind::Leave(node)),
             8 if !std::mem::replace(&mut self.joined, true) && self.shape.kind != Kind::Hypercube => {
                 (Duration::ZERO, FaultKind::Join(self.shape.nodes))
@@ -274,6 +274,12 @@ impl<'a> Planner<'a> {
             self.loss.dead = dead;
         }
         taken
+    }
+
+    /// Takes a node away until it is started again. A node that is gone for good is not started
+    /// again: its only neighbour may be gone, too.
+    fn may_restart(&mut self, node: usize) -> bool {
+        !self.loss.dead.contains(&node) && self.take(node)
     }
 
     /// Takes a node away for a while or for good, if the others tolerate it.
