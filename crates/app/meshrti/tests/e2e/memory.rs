@@ -21,14 +21,14 @@ fn server() -> Server {
     Server::configured("[limits]\nmemory = \"64MiB\"\n[session]\nmessage-timeout = \"1s\"")
 }
 
-/// What the process may take in RAM with that: twice the budget, as allocators and sockets have
-/// their part, and what a server without clients takes.
+/// Maximum resident memory of the process with that budget: twice the budget, because allocators
+/// and sockets need memory, too, and the memory of a server without clients.
 const RESIDENT_MAX_KIB: u64 = (2 * 64 + 48) << 10;
 
-/// What it may take when the attack is over.
+/// Maximum resident memory once the attack is over.
 const RESIDENT_AFTER_KIB: u64 = (64 + 16) << 10;
 
-/// What the server says of one use of memory.
+/// The report of the server about one use of memory.
 fn memory(server: &Server, of: &str) -> Value {
     let output = run(&["status", server.address(), "--json"]);
     let report: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");

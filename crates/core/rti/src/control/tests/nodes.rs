@@ -129,20 +129,22 @@ fn classes_that_do_not_exist_are_published_by_nobody() {
     assert_eq!(plane.apply(interactions).unwrap_err().exception, Exception::InvalidInteractionClassHandle);
 }
 
+/// Creates the federation without modules of its own.
+fn create() -> Command {
+    Command::Create {
+        federation: "F".to_owned(),
+        mim: None,
+        modules: Vec::new(),
+        time: String::new(),
+        directive: ResignAction::NoAction,
+    }
+}
+
 #[test]
 fn a_single_node_needs_no_node() {
     let mut plane = plane();
     assert_eq!(plane.nodes().len(), 0);
-    let (federation, time) = ("F".to_owned(), String::new());
-    plane
-        .apply(Command::Create {
-            federation,
-            mim: None,
-            modules: Vec::new(),
-            time,
-            directive: ResignAction::NoAction,
-        })
-        .unwrap();
+    plane.apply(create()).unwrap();
     plane.apply(join(1)).unwrap();
     let member = plane.execution(EXECUTION).and_then(|federation| federation.member(A));
     assert_eq!(member.map(|member| member.node), Some(NodeId(1)));
@@ -183,16 +185,7 @@ fn a_join_without_known_modules_is_for_the_execution_that_has_them() {
     }
     let gone = plane.apply(command.clone()).unwrap_err();
     assert_eq!(gone.exception, Exception::FederationExecutionDoesNotExist);
-    let (federation, time) = ("F".to_owned(), String::new());
-    plane
-        .apply(Command::Create {
-            federation,
-            mim: None,
-            modules: Vec::new(),
-            time,
-            directive: ResignAction::NoAction,
-        })
-        .unwrap();
+    plane.apply(create()).unwrap();
     let other = plane.apply(command).unwrap_err();
     assert!(other.details.contains("created again meanwhile"), "{other}");
 }
