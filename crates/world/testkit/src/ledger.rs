@@ -410,8 +410,12 @@ impl Ledger {
     /// Marks the existence of a federate's instances and its ownership of their attributes as open.
     fn doubt(&mut self, session: SessionId, federation: &str) {
         let own = self.instances.iter_mut().filter(|((of, _), i)| of == federation && i.owner == session);
-        for (_, instance) in own.filter(|(_, instance)| instance.fate == Fate::Exists) {
-            instance.fate = Fate::Open;
+        for (_, instance) in own.filter(|(_, instance)| instance.fate != Fate::Deleted) {
+            // A deletion that is still under way may be refused. The instance then exists as far as
+            // that call is concerned, but its attributes stay in doubt.
+            if instance.fate == Fate::Exists {
+                instance.fate = Fate::Open;
+            }
             instance.owned.clear();
         }
     }
