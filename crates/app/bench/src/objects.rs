@@ -14,11 +14,14 @@ use federate::Callback;
 use hla::api::{RegisterObjectInstanceRequest, ResignAction};
 use tokio::task::JoinHandle;
 
+use crate::error::BenchError;
 use crate::member::{Member, received, reflected, stalled};
+use crate::process::Launcher;
 use crate::process::{PATIENCE, Process, orders, say};
+use crate::role;
 use crate::role::number;
 use crate::server::{Server, federation_name};
-use crate::{BenchError, Launcher, Rounds, role};
+use console::rounds::Rounds;
 
 /// The payload of the canary.
 const VALUE: &[u8] = b"canary";

@@ -9,7 +9,7 @@ use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::SILENCE;
-use crate::BenchError;
+use crate::error::BenchError;
 
 /// The group of the floor, on a port that the system chooses.
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 44, 12);

@@ -16,8 +16,9 @@ use srmp::model::{DataId, MemberId, Profile, StreamKey};
 use srmp::rate::Rate;
 
 use super::members::group;
+use crate::error::BenchError;
+use crate::process::Launcher;
 use crate::process::{Process, orders, say};
-use crate::{BenchError, Launcher};
 
 /// Bytes of a message.
 const BODY_BYTES: usize = 200;

@@ -8,7 +8,8 @@ use node::srmp::Interface;
 use srmp::Event;
 
 use super::{Kind, SILENCE, bare, members};
-use crate::{BenchError, Rounds};
+use crate::error::BenchError;
+use console::rounds::Rounds;
 
 /// Bytes of the time stamp in a message.
 const STAMP_BYTES: usize = 8;

@@ -11,7 +11,7 @@ use srmp::{Endpoint, Event};
 use tokio::runtime::Runtime;
 
 use super::{Kind, Plan, SILENCE};
-use crate::BenchError;
+use crate::error::BenchError;
 
 /// The group, with a port that nobody uses.
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 44, 11);

@@ -7,7 +7,7 @@ use srmp::Event;
 
 use super::group::Group;
 use super::{show, status};
-use crate::exit::{Outcome, say};
+use console::exit::{Outcome, say};
 
 /// Print what comes, until Ctrl-C; then the counters.
 #[derive(clap::Args)]

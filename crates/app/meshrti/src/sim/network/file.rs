@@ -21,16 +21,6 @@ use packets::Packets;
 use traffic::Traffic;
 
 /// The kind in a file. Other keys are ignored.
-#[derive(Deserialize)]
-struct Peek {
-    kind: Option<String>,
-}
-
-/// The kind of a scenario file, if it has one.
-pub(crate) fn kind_of(text: &str) -> Option<String> {
-    toml::from_str::<Peek>(text).ok()?.kind
-}
-
 /// A scenario of a network by itself.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
