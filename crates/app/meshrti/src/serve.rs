@@ -237,7 +237,7 @@ async fn serve(config: &Config, job: Option<&mpi::Job>) -> Outcome {
     open_files::allow(&config);
     let file = state_file(&mut config, job.is_some())?;
     let kernel = node::kernel_with(&config, file.as_ref()).map_err(Failure::wrong_use)?;
-    let node = Node::bind_in(job.map(mpi::Job::fabric), &config, kernel).await.map_err(|error| {
+    let node = Node::bind_in(job.map(mpi::Job::provider), &config, kernel).await.map_err(|error| {
         let hint = match error.address.starts_with(MulticastUrl::SCHEME) {
             true => {
                 "`ip -br address` shows what there is; --link srmp://GROUP:PORT,interface=NAME chooses one"

@@ -4,9 +4,9 @@ use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Instant;
 
-use node::srmp::Interface;
 use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
+use srmp_udp::Interface;
 
 use super::SILENCE;
 use crate::error::BenchError;

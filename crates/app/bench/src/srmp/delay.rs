@@ -4,8 +4,8 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use node::srmp::Interface;
 use srmp::Event;
+use srmp_udp::Interface;
 
 use super::{Kind, SILENCE, bare, members};
 use crate::error::BenchError;

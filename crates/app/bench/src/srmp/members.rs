@@ -3,11 +3,11 @@
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 
 use bytes::Bytes;
-use node::srmp::{HostConfig, Interface, OpenError, SrmpEvents, SrmpHost};
 use srmp::auth::{GroupKey, Keyring};
 use srmp::model::{Profile, StreamKey};
 use srmp::rate::Rate;
 use srmp::{Endpoint, Event};
+use srmp_udp::{HostConfig, Interface, OpenError, SrmpEvents, SrmpHost};
 use tokio::runtime::Runtime;
 
 use super::{Kind, Plan, SILENCE};

@@ -14,7 +14,7 @@ mod members;
 
 use std::time::{Duration, Instant};
 
-use node::srmp::Interface;
+use srmp_udp::Interface;
 
 use crate::error::BenchError;
 

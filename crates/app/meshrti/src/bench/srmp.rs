@@ -3,8 +3,8 @@
 use bench::srmp::crowd;
 use bench::srmp::delay::{self, Delays};
 use bench::srmp::{Cost, Kind, Plan, measure};
-use node::srmp::Interface;
 use serde_json::{Value, json};
+use srmp_udp::Interface;
 
 use super::{failure, launcher, size};
 use console::exit::{Failure, Outcome, Status, block_on, say};

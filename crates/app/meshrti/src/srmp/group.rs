@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use node::srmp::{HostConfig, Interface, OpenError, SrmpEvents, SrmpHost};
 use srmp::LoggerConfig;
 use srmp::auth::{GroupKey, Keyring};
 use srmp::model::{MemberId, Profile};
 use srmp::rate::Rate;
+use srmp_udp::{HostConfig, Interface, OpenError, SrmpEvents, SrmpHost};
 use wan::Schedule;
 
 use console::exit::Failure;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use node::srmp::{SrmpEvents, SrmpHost};
 use serde_json::json;
 use srmp::{LoggerConfig, LoggerRole, LoggerView};
+use srmp_udp::{SrmpEvents, SrmpHost};
 
 use super::group::Group;
 use super::{recv, status};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use node::srmp::{SrmpEvents, SrmpHost};
 use srmp::Event;
+use srmp_udp::{SrmpEvents, SrmpHost};
 
 use super::group::Group;
 use super::{show, status};

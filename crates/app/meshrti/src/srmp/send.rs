@@ -4,9 +4,9 @@ use std::io::BufRead as _;
 use std::time::Duration;
 
 use bytes::Bytes;
-use node::srmp::{SrmpEvents, SrmpHost};
 use srmp::model::{DataId, MemberId, StreamKey};
 use srmp::{Endpoint, Event, Peer};
+use srmp_udp::{SrmpEvents, SrmpHost};
 use tokio::sync::mpsc;
 
 use super::group::Group;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use wan::units;
 use wan::{Jitter, LineSpec, Loss, SpecError};
 
-use super::emulation::Emulation;
-use super::url::Scheme;
+use super::Scheme;
+use crate::emulation::Emulation;
 
 /// Default of [`LinkOptions::mtu`] in bytes: it fits into an Ethernet frame with room for a tunnel.
 pub const DEFAULT_MTU: usize = 1400;
@@ -178,12 +178,12 @@ impl LinkOptions {
     }
 
     /// Checks the emulation options in combination.
-    pub(super) fn check_emulation(&self) -> Result<(), OptionError> {
+    pub(crate) fn check_emulation(&self) -> Result<(), OptionError> {
         self.out.check().and_then(|()| self.back.check()).map_err(|why| OptionError::Emulation { why })
     }
 
     /// Writes `,key=value` for each option that differs from `defaults`.
-    pub(super) fn write(&self, f: &mut fmt::Formatter<'_>, defaults: &Self) -> fmt::Result {
+    pub(crate) fn write(&self, f: &mut fmt::Formatter<'_>, defaults: &Self) -> fmt::Result {
         let (out, back) = (LineSpec::from(&self.out), LineSpec::from(&self.back));
         for option in out.differences(&LineSpec::default()) {
             write!(f, ",{option}")?;

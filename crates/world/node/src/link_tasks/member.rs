@@ -11,10 +11,12 @@ use srmp::model::{Epoch, MemberId, Profile};
 use srmp::rate::Rate;
 use tokio::sync::Notify;
 
-use super::{Membership, MulticastUrl, WAITING_MAX};
-use crate::driver::{Hub, Input, Machine};
+use crate::hub::Hub;
 use crate::link::GroupInput;
-use crate::srmp::{HostConfig, OpenError, SrmpEvents, SrmpHost};
+use crate::link::multicast::{Membership, WAITING_MAX};
+use crate::machine::{Input, Machine};
+use crate::url::MulticastUrl;
+use srmp_udp::{HostConfig, OpenError, SrmpEvents, SrmpHost};
 
 /// Maximum number of events taken at a time.
 const BATCH: usize = 64;

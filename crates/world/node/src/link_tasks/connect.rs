@@ -6,10 +6,13 @@ use std::rc::Rc;
 use tokio::net::TcpStream;
 use tracing::{Instrument as _, debug, info_span};
 
-use super::establish::{self, Established};
-use super::stream::Raw;
-use super::{LinkContext, LinkInput, LinkUrl, Scheme, TargetId, fabric, memory, sockets, task};
-use crate::driver::{Hub, Input, Machine};
+use super::task;
+use crate::hub::Hub;
+use crate::link::establish::{self, Established};
+use crate::link::stream::Raw;
+use crate::link::{LinkContext, LinkInput, TargetId, memory, provider, sockets};
+use crate::machine::{Input, Machine};
+use crate::url::{LinkUrl, Scheme};
 
 /// Connects to the targets that the machine wants. Never ends.
 pub(crate) async fn keep_connecting<M: Machine + 'static>(hub: Rc<Hub<M>>, context: Rc<LinkContext>) {
@@ -56,11 +59,11 @@ pub(crate) async fn reach(context: &LinkContext, url: &LinkUrl) -> Result<Establ
 }
 
 /// Connects, and writes nothing yet.
-pub(super) async fn raw(context: &LinkContext, url: &LinkUrl) -> Result<Raw, String> {
+pub(crate) async fn raw(context: &LinkContext, url: &LinkUrl) -> Result<Raw, String> {
     match url.scheme {
         Scheme::Memory => memory::connect(&url.host).map_err(|error| error.to_string()),
         Scheme::Mpi => {
-            fabric::connect(context.fabric.as_ref(), &url.host).await.map_err(|error| error.to_string())
+            provider::connect(context.provider.as_ref(), &url.host).await.map_err(|error| error.to_string())
         }
         Scheme::Tcp => connect_tcp(context, url).await.map_err(|error| error.to_string()),
         Scheme::Quic => context.quic.connect(url).await,
@@ -80,7 +83,7 @@ async fn connect_tcp(context: &LinkContext, url: &LinkUrl) -> io::Result<Raw> {
 }
 
 /// Configures a TCP stream and wraps it. `host` is the peer's name if this node connected.
-pub(super) async fn wrap(context: &LinkContext, stream: TcpStream, host: Option<&str>) -> io::Result<Raw> {
+pub(crate) async fn wrap(context: &LinkContext, stream: TcpStream, host: Option<&str>) -> io::Result<Raw> {
     sockets::tune(&stream)?;
     let peer = sockets::canonical(stream.peer_addr()?);
     let local = sockets::canonical(stream.local_addr()?);

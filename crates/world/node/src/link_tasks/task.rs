@@ -11,13 +11,14 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::Sleep;
 use tracing::{info, warn};
 
-use super::establish::Established;
-use super::frame::{FrameReader, LINK_FRAME_BYTES_MAX};
-use super::outbound::{LinkEnd, Outbound};
 use super::receive::receive;
-use super::stream::{BoxRead, BoxWrite};
-use super::{LinkId, LinkInput, TargetId};
-use crate::driver::{Hub, Input, Machine};
+use crate::hub::Hub;
+use crate::link::establish::Established;
+use crate::link::frame::{FrameReader, LINK_FRAME_BYTES_MAX};
+use crate::link::outbound::{LinkEnd, Outbound};
+use crate::link::stream::{BoxRead, BoxWrite};
+use crate::link::{LinkId, LinkInput, TargetId};
+use crate::machine::{Input, Machine};
 
 /// How long the peer may take to close its side after the last byte was written.
 const LINGER: Duration = Duration::from_secs(2);

@@ -10,12 +10,14 @@ use bytes::{Bytes, BytesMut};
 use fedpro::server::{ConnId, Transmit};
 use tokio::sync::oneshot;
 
+use crate::config::Config;
 use crate::config::Network;
-use crate::driver::{Input, Output};
+use crate::driver::{Node, NodeStats};
 #[cfg(test)]
 use crate::link::Plain;
-use crate::link::{Fabric, LinkCounts, LinkId, LinkInput, LinkOutput, StreamLayer, TargetId};
-use crate::{Config, Machine, Node, NodeStats};
+use crate::link::{LinkCounts, LinkId, LinkInput, LinkOutput, LinkProvider, StreamLayer, TargetId};
+use crate::machine::Machine;
+use crate::machine::{Input, Output};
 
 /// Interval at which the machine looks for orders.
 const TICK: Duration = Duration::from_millis(2);
@@ -25,29 +27,29 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The orders of a test, and the record of the machine.
 #[derive(Default)]
-pub(in crate::link) struct Log {
+pub(crate) struct Log {
     /// URLs to stay connected to, one per target.
-    pub(in crate::link) connect: Vec<String>,
+    pub(crate) connect: Vec<String>,
     /// Frames to send on every link, in this order.
-    pub(in crate::link) send: VecDeque<Bytes>,
+    pub(crate) send: VecDeque<Bytes>,
     /// Frames to send as datagrams on every link that has them.
-    pub(in crate::link) send_datagrams: VecDeque<Bytes>,
+    pub(crate) send_datagrams: VecDeque<Bytes>,
     /// Close all links with this reason, after sending the frames.
-    pub(in crate::link) close: Option<String>,
+    pub(crate) close: Option<String>,
     /// Do nothing at all for this long, once.
-    pub(in crate::link) stall: Option<Duration>,
+    pub(crate) stall: Option<Duration>,
 
-    pub(in crate::link) up: Vec<LinkId>,
-    pub(in crate::link) down: Vec<String>,
-    pub(in crate::link) failed: Vec<String>,
-    pub(in crate::link) frames: Vec<Bytes>,
-    pub(in crate::link) datagrams: Vec<Bytes>,
-    pub(in crate::link) datagram_max: Option<usize>,
-    pub(in crate::link) counters: LinkCounts,
-    pub(in crate::link) addresses: Vec<String>,
+    pub(crate) up: Vec<LinkId>,
+    pub(crate) down: Vec<String>,
+    pub(crate) failed: Vec<String>,
+    pub(crate) frames: Vec<Bytes>,
+    pub(crate) datagrams: Vec<Bytes>,
+    pub(crate) datagram_max: Option<usize>,
+    pub(crate) counters: LinkCounts,
+    pub(crate) addresses: Vec<String>,
     /// Bytes that the driver has taken.
-    pub(in crate::link) taken: usize,
-    pub(in crate::link) ticks: usize,
+    pub(crate) taken: usize,
+    pub(crate) ticks: usize,
 }
 
 #[derive(Default)]
@@ -187,9 +189,9 @@ impl Machine for Peer {
 }
 
 /// A node on a thread of its own.
-pub(in crate::link) struct TestNode {
+pub(crate) struct TestNode {
     log: Arc<Mutex<Log>>,
-    pub(in crate::link) urls: Vec<String>,
+    pub(crate) urls: Vec<String>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<std::thread::JoinHandle<NodeStats>>,
 }
@@ -197,14 +199,14 @@ pub(in crate::link) struct TestNode {
 impl TestNode {
     /// Listens on `listen` (any number of URLs) for other nodes.
     #[cfg(test)]
-    pub(in crate::link) fn start(listen: &[&str]) -> Self {
+    pub(crate) fn start(listen: &[&str]) -> Self {
         Self::start_with(listen, || Rc::new(Plain), None)
     }
 
-    pub(in crate::link) fn start_with<L: StreamLayer + 'static>(
+    pub(crate) fn start_with<L: StreamLayer + 'static>(
         listen: &[&str],
         layer: impl FnOnce() -> Rc<L> + Send + 'static,
-        fabric: Option<fn() -> Rc<dyn Fabric>>,
+        provider: Option<fn() -> Rc<dyn LinkProvider>>,
     ) -> Self {
         let network = Network {
             listen: listen.iter().map(|url| url.parse().unwrap()).collect(),
@@ -221,7 +223,7 @@ impl TestNode {
         let (bound, binding) = mpsc::channel();
         let machine_log = Arc::clone(&log);
         let thread = std::thread::spawn(move || {
-            let runtime = crate::runtime().unwrap();
+            let runtime = crate::driver::runtime().unwrap();
             runtime.block_on(async move {
                 let machine = Peer {
                     log: machine_log,
@@ -233,8 +235,9 @@ impl TestNode {
                     known: 0,
                     next: Moment::ZERO,
                 };
-                let fabric = fabric.map(|fabric| fabric());
-                let node = Node::bind_in(fabric, &config, machine).await.unwrap().with_stream_layer(layer());
+                let provider = provider.map(|provider| provider());
+                let node =
+                    Node::bind_in(provider, &config, machine).await.unwrap().with_stream_layer(layer());
                 bound.send(node.link_addresses()).unwrap();
                 node.run(async { drop(stopped.await) }).await
             })
@@ -243,20 +246,20 @@ impl TestNode {
         Self { log, urls, stop: Some(stop), thread: Some(thread) }
     }
 
-    pub(in crate::link) fn log(&self) -> MutexGuard<'_, Log> {
+    pub(crate) fn log(&self) -> MutexGuard<'_, Log> {
         self.log.lock().unwrap()
     }
 
-    pub(in crate::link) fn connect(&self, url: impl Into<String>) {
+    pub(crate) fn connect(&self, url: impl Into<String>) {
         self.log().connect.push(url.into());
     }
 
-    pub(in crate::link) fn send(&self, frame: impl Into<Bytes>) {
+    pub(crate) fn send(&self, frame: impl Into<Bytes>) {
         self.log().send.push_back(frame.into());
     }
 
     /// Waits until `done` returns true.
-    pub(in crate::link) fn wait(&self, what: &str, mut done: impl FnMut(&mut Log) -> bool) {
+    pub(crate) fn wait(&self, what: &str, mut done: impl FnMut(&mut Log) -> bool) {
         let start = Instant::now();
         while !done(&mut self.log()) {
             if start.elapsed() > PATIENCE {
@@ -274,7 +277,7 @@ impl TestNode {
         }
     }
 
-    pub(in crate::link) fn stop(mut self) -> NodeStats {
+    pub(crate) fn stop(mut self) -> NodeStats {
         self.finish()
     }
 

@@ -10,7 +10,7 @@ use tokio::net::tcp::OwnedWriteHalf;
 
 /// The way in which a connection ends, once the driver or the machine has decided it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     /// The machine has no more data, and all of it was written.
     Finished,
     /// The machine wants the connection closed at once, without writing the rest.
@@ -22,23 +22,23 @@ pub(super) enum End {
 }
 
 /// The writing half of one connection.
-pub(super) struct Outbound {
-    pub(super) socket: OwnedWriteHalf,
+pub(crate) struct Outbound {
+    pub(crate) socket: OwnedWriteHalf,
     /// Bytes that a full socket did not accept.
-    pub(super) unsent: BytesMut,
+    pub(crate) unsent: BytesMut,
     /// Close the connection once `unsent` is written.
-    pub(super) close_after: bool,
+    pub(crate) close_after: bool,
     /// Set when the connection is over; its task then ends it.
-    pub(super) end: Option<End>,
+    pub(crate) end: Option<End>,
     /// The task of the connection, to be woken when it must look at the socket again.
-    pub(super) task: Option<Waker>,
+    pub(crate) task: Option<Waker>,
     /// The last read is acknowledged: something was written since, or the system was told to
     /// acknowledge at once.
-    pub(super) acknowledged: bool,
+    pub(crate) acknowledged: bool,
 }
 
 impl Outbound {
-    pub(super) fn new(socket: OwnedWriteHalf) -> Self {
+    pub(crate) fn new(socket: OwnedWriteHalf) -> Self {
         Self {
             socket,
             unsent: BytesMut::new(),
@@ -49,7 +49,7 @@ impl Outbound {
         }
     }
 
-    pub(super) fn wake(&self) {
+    pub(crate) fn wake(&self) {
         if let Some(task) = &self.task {
             task.wake_by_ref();
         }
@@ -64,7 +64,7 @@ impl Outbound {
     /// because the next answer ends it; so each read that needs it sets it again. Setting it after
     /// every read would cost a tenth of the processor time of a round trip. In this way a round trip
     /// costs no additional system call.
-    pub(super) fn acknowledge(&mut self) {
+    pub(crate) fn acknowledge(&mut self) {
         if std::mem::replace(&mut self.acknowledged, true) {
             return;
         }
@@ -83,17 +83,17 @@ struct Slot {
 
 /// Slots with a generation, so that a stale id finds nothing instead of a newcomer.
 #[derive(Default)]
-pub(super) struct Table {
+pub(crate) struct Table {
     slots: Vec<Slot>,
     free: Vec<u32>,
 }
 
 impl Table {
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    pub(super) fn insert(&mut self, outbound: Outbound) -> ConnId {
+    pub(crate) fn insert(&mut self, outbound: Outbound) -> ConnId {
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot::default());
             u32::try_from(self.slots.len() - 1).expect("no process has 2^32 sockets")
@@ -103,12 +103,12 @@ impl Table {
         ConnId(u64::from(slot.generation) << 32 | u64::from(index))
     }
 
-    pub(super) fn get_mut(&mut self, conn: ConnId) -> Option<&mut Outbound> {
+    pub(crate) fn get_mut(&mut self, conn: ConnId) -> Option<&mut Outbound> {
         let slot = self.slots.get_mut((conn.0 & 0xffff_ffff) as usize)?;
         if u64::from(slot.generation) == conn.0 >> 32 { slot.outbound.as_mut() } else { None }
     }
 
-    pub(super) fn remove(&mut self, conn: ConnId) -> Option<Outbound> {
+    pub(crate) fn remove(&mut self, conn: ConnId) -> Option<Outbound> {
         self.get_mut(conn)?;
         let index = (conn.0 & 0xffff_ffff) as u32;
         let slot = &mut self.slots[index as usize];

@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-pub(super) use self::peer::TestNode;
+pub(crate) use self::peer::TestNode;
 use crate::config::network;
-use crate::link::connect::{raw, reach};
-use crate::link::{Fabric, Greetings, LINK_FRAME_BYTES_MAX, LinkContext, LinkUrl, Plain, Quic};
+use crate::link::{Greetings, LINK_FRAME_BYTES_MAX, LinkContext, LinkProvider, LinkUrl, Plain, Quic};
+use crate::link_tasks::connect::{raw, reach};
 
 /// A kind of link: the address on which its nodes listen, and the options in its URLs.
 #[derive(Clone, Copy)]
@@ -32,7 +32,7 @@ pub struct Kind {
     /// Whether its links have datagrams.
     pub has_datagrams: bool,
     /// The carrier of its links, if that is not a socket. Every node requests one.
-    pub fabric: Option<fn() -> Rc<dyn Fabric>>,
+    pub provider: Option<fn() -> Rc<dyn LinkProvider>>,
 }
 
 /// The name of a test, and the test, which panics if the kind of link fails.
@@ -65,7 +65,7 @@ impl Kind {
 
     /// A node that listens.
     fn server(self, listen: &str) -> TestNode {
-        TestNode::start_with(&[listen], || Rc::new(Plain), self.fabric)
+        TestNode::start_with(&[listen], || Rc::new(Plain), self.provider)
     }
 
     /// The URL to which others connect.
@@ -76,7 +76,7 @@ impl Kind {
     /// A listening node, and one that is connected to it.
     fn pair(self) -> (TestNode, TestNode) {
         let server = self.server(&self.listen());
-        let client = TestNode::start_with(&[], || Rc::new(Plain), self.fabric);
+        let client = TestNode::start_with(&[], || Rc::new(Plain), self.provider);
         client.connect(self.url(&server));
         client.wait("the link is up here", |log| log.up.len() == 1);
         server.wait("the link is up there", |log| log.up.len() == 1);
@@ -88,7 +88,7 @@ impl Kind {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let context = LinkContext {
             layer: Rc::new(Plain),
-            fabric: self.fabric.map(|fabric| fabric()),
+            provider: self.provider.map(|provider| provider()),
             quic: Quic::new(network::Quic::default()),
             connect_timeout: Duration::from_secs(5),
             accepted_max: 1,
@@ -112,13 +112,13 @@ fn send_and_expect(from: &TestNode, to: &TestNode, numbers: std::ops::Range<u32>
     assert!(to.log().frames.iter().cloned().eq(numbers.map(frame)), "in order and whole");
 }
 
-pub(super) fn frames_keep_their_order(kind: Kind) {
+pub(crate) fn frames_keep_their_order(kind: Kind) {
     let (client, server) = kind.pair();
     send_and_expect(&client, &server, 0..2000);
     send_and_expect(&server, &client, 0..2000);
 }
 
-pub(super) fn the_largest_frame_passes(kind: Kind) {
+pub(crate) fn the_largest_frame_passes(kind: Kind) {
     let (client, server) = kind.pair();
     let largest: Bytes = (0..LINK_FRAME_BYTES_MAX).map(|index| (index % 251) as u8).collect();
     for (from, to) in [(&client, &server), (&server, &client)] {
@@ -128,7 +128,7 @@ pub(super) fn the_largest_frame_passes(kind: Kind) {
     }
 }
 
-pub(super) fn an_over_limit_frame_ends_its_link_only(kind: Kind) {
+pub(crate) fn an_over_limit_frame_ends_its_link_only(kind: Kind) {
     let (client, server) = kind.pair();
     client.send(vec![0; LINK_FRAME_BYTES_MAX + 1]);
     client.wait("the end of the link", |log| log.down.len() == 1);
@@ -139,7 +139,7 @@ pub(super) fn an_over_limit_frame_ends_its_link_only(kind: Kind) {
     send_and_expect(&client, &server, 0..10);
 }
 
-pub(super) fn a_hostile_length_ends_its_link_only(kind: Kind) {
+pub(crate) fn a_hostile_length_ends_its_link_only(kind: Kind) {
     let (client, server) = kind.pair();
     let url: LinkUrl = kind.url(&server).parse().unwrap();
     for (octets, what) in [
@@ -160,7 +160,7 @@ pub(super) fn a_hostile_length_ends_its_link_only(kind: Kind) {
     assert!(client.log().down.is_empty());
 }
 
-pub(super) fn a_peer_that_restarts_is_found_again(kind: Kind) {
+pub(crate) fn a_peer_that_restarts_is_found_again(kind: Kind) {
     let (client, server) = kind.pair();
     send_and_expect(&client, &server, 0..10);
     let url = server.urls[0].clone();
@@ -174,7 +174,7 @@ pub(super) fn a_peer_that_restarts_is_found_again(kind: Kind) {
     send_and_expect(&server, &client, 20..30);
 }
 
-pub(super) fn a_peer_that_says_nothing_is_closed(kind: Kind) {
+pub(crate) fn a_peer_that_says_nothing_is_closed(kind: Kind) {
     let (client, server) = kind.pair();
     let url: LinkUrl = kind.url(&server).parse().unwrap();
     let start = Instant::now();
@@ -191,7 +191,7 @@ pub(super) fn a_peer_that_says_nothing_is_closed(kind: Kind) {
     assert_eq!(server.stop().refused_links, 1);
 }
 
-pub(super) fn a_peer_that_stops_reading_is_closed(kind: Kind) {
+pub(crate) fn a_peer_that_stops_reading_is_closed(kind: Kind) {
     let server = kind.server(&kind.listen());
     let url: LinkUrl = kind.url(&server).parse().unwrap();
     kind.bare(async |context| {
@@ -212,7 +212,7 @@ pub(super) fn a_peer_that_stops_reading_is_closed(kind: Kind) {
     });
 }
 
-pub(super) fn a_slow_peer_delays_nobody_and_loses_nothing(kind: Kind) {
+pub(crate) fn a_slow_peer_delays_nobody_and_loses_nothing(kind: Kind) {
     let (client, server) = kind.pair();
     let total = 32_u32;
     let big = |number: u32| Bytes::from(vec![number as u8; 1 << 20]);
@@ -232,7 +232,7 @@ pub(super) fn a_slow_peer_delays_nobody_and_loses_nothing(kind: Kind) {
     assert!(server.log().frames.iter().cloned().eq((0..total).map(big)));
 }
 
-pub(super) fn a_closed_link_says_its_last_words(kind: Kind) {
+pub(crate) fn a_closed_link_says_its_last_words(kind: Kind) {
     let (client, server) = kind.pair();
     {
         let mut log = server.log();
@@ -247,7 +247,7 @@ pub(super) fn a_closed_link_says_its_last_words(kind: Kind) {
     send_and_expect(&client, &server, 0..10);
 }
 
-pub(super) fn datagrams_pass_where_there_are_some(kind: Kind) {
+pub(crate) fn datagrams_pass_where_there_are_some(kind: Kind) {
     let (client, server) = kind.pair();
     if !kind.has_datagrams {
         send_and_expect(&client, &server, 0..500);

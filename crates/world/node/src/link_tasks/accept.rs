@@ -9,14 +9,18 @@ use base::Address;
 use tokio::net::TcpListener;
 use tracing::{debug, warn};
 
-use super::establish;
-use super::fabric::RankListener;
-use super::greetings::Greeting;
-use super::memory::MemoryListener;
-use super::stream::Raw;
-use super::url::written;
-use super::{LinkContext, LinkListen, Scheme, connect, sockets, task};
-use crate::driver::{Hub, Machine, tcp_listeners};
+use super::{connect, task};
+use crate::hub::Hub;
+use crate::link::establish;
+use crate::link::greetings::Greeting;
+use crate::link::memory::MemoryListener;
+use crate::link::provider::RankListener;
+use crate::link::sockets::tcp_listeners;
+use crate::link::stream::Raw;
+use crate::link::{LinkContext, sockets};
+use crate::machine::Machine;
+use crate::url::written;
+use crate::url::{LinkListen, Scheme};
 
 /// The wait after a failure to accept.
 const RETRY: Duration = Duration::from_millis(100);
@@ -41,7 +45,7 @@ enum Arrival {
 pub(crate) async fn bind(listen: &LinkListen, context: &LinkContext) -> io::Result<Vec<Listener>> {
     match listen.scheme {
         Scheme::Memory => Ok(vec![Listener::Memory(MemoryListener::bind(&listen.host)?)]),
-        Scheme::Mpi => Ok(vec![Listener::Rank(RankListener::bind(context.fabric.as_ref(), &listen.host)?)]),
+        Scheme::Mpi => Ok(vec![Listener::Rank(RankListener::bind(context.provider.as_ref(), &listen.host)?)]),
         Scheme::Tcp => {
             let listeners = tcp_listeners(&listen.host, listen.port).await?;
             Ok(listeners.into_iter().map(Listener::Tcp).collect())
@@ -222,7 +226,7 @@ impl Arrival {
             Self::Tcp(stream) => {
                 connect::wrap(context, stream, None).await.map_err(|error| error.to_string())?
             }
-            Self::Quic(incoming) => super::quic::accept(*incoming).await?,
+            Self::Quic(incoming) => crate::link::quic::accept(*incoming).await?,
         };
         establish::accept(raw).await.map_err(|error| error.to_string())
     }

@@ -5,9 +5,8 @@ use std::time::Duration;
 use base::{Address, Moment};
 use bytes::{Bytes, BytesMut};
 use fedpro::server::{ConnId, Transmit};
-use kernel::{Job, JobDone, Persist};
-
-use crate::link::{GroupFrame, GroupInput, GroupOutput, LinkId, LinkInput, LinkOutput};
+use kernel::{GroupFrame, GroupInput, GroupOutput, Job, JobDone, LinkInput, LinkOutput, Persist};
+use overlay::LinkId;
 
 /// An input of a [`Machine`].
 pub enum Input<'a> {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::Deserialize;
 
 use super::options::{BestEffort, LinkOptions, OptionError};
-use crate::config::split_host;
+use super::split_host;
 
 /// The default port of links between nodes.
 pub const DEFAULT_LINK_PORT: u16 = 15160;

@@ -1,9 +1,9 @@
 //! Two members of an SRMP group on the loopback interface, without HLA.
 #![allow(clippy::print_stdout)] // an example shows what it does
 
-use node::srmp::{HostConfig, SrmpHost};
 use srmp::Event;
 use srmp::model::{DataId, Profile};
+use srmp_udp::{HostConfig, SrmpHost};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -2,7 +2,7 @@
 //! without HLA.
 //!
 //! [`SrmpHost::open`] joins a group. The host sends, and [`SrmpEvents`] delivers the events. The
-//! crate `srmp` is the protocol; this module provides its sockets.
+//! crate `srmp` is the protocol; this crate provides its sockets.
 //!
 //! - Each member has two sockets. One receives from the group, on the group's port, which any
 //!   number of members on a machine share. The other, on a port of its own, sends everything and
@@ -16,7 +16,7 @@
 //! - An emulated line may be placed between protocol and wire, in both directions.
 //!
 //! ```no_run
-//! use node::srmp::{HostConfig, SrmpHost};
+//! use srmp_udp::{HostConfig, SrmpHost};
 //! use srmp::Event;
 //! use srmp::model::{DataId, Profile, StreamKey};
 //!
@@ -34,6 +34,7 @@
 //! # }
 //! ```
 
+mod clock;
 mod config;
 mod driver;
 mod events;

@@ -15,7 +15,7 @@ use super::events::{EventQueue, SrmpEvents};
 use super::sockets::Sockets;
 use super::stats::IoCounters;
 use super::{HostConfig, OpenError};
-use crate::driver::Clock;
+use crate::clock::Clock;
 
 /// The state shared by the application and the driver.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::TcpStream;
 
-use crate::link::conformance::TestNode;
+use crate::conformance::TestNode;
 use crate::link::{BoxRead, BoxWrite, StreamLayer, Wrapping};
 
 fn pair(options: &str) -> (TestNode, TestNode) {

@@ -10,23 +10,23 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tracing::{error, warn};
 
 /// The outcomes of jobs. At most one is queued, because a machine hands out one job at a time.
-pub(super) type Done = UnboundedReceiver<JobDone>;
+pub(crate) type Done = UnboundedReceiver<JobDone>;
 
 /// A thread that runs jobs in order. It is started by the first job.
-pub(super) struct Worker {
+pub(crate) struct Worker {
     jobs: Option<Sender<Job>>,
     done: UnboundedSender<JobDone>,
 }
 
 impl Worker {
     /// A worker, and the receiver of the outcomes of its jobs.
-    pub(super) fn new() -> (Self, Done) {
+    pub(crate) fn new() -> (Self, Done) {
         let (done, outcomes) = unbounded_channel();
         (Self { jobs: None, done }, outcomes)
     }
 
     /// Queues a job. Dropping the worker ends its thread after the last job.
-    pub(super) fn run(&mut self, job: Job) {
+    pub(crate) fn run(&mut self, job: Job) {
         if self.jobs.is_none() {
             self.jobs = start(self.done.clone());
         }

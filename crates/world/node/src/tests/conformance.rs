@@ -1,8 +1,9 @@
 //! The conformance suite over every kind of link that this crate provides.
 
-use crate::link::conformance::{self, Kind};
+use crate::conformance::{self, Kind};
 
-const MEMORY: Kind = Kind { listen: "memory://", via: None, options: "", has_datagrams: false, fabric: None };
+const MEMORY: Kind =
+    Kind { listen: "memory://", via: None, options: "", has_datagrams: false, provider: None };
 const TCP: Kind = Kind { listen: "tcp://127.0.0.1:0", ..MEMORY };
 const TCP_UDP: Kind = Kind { options: ",best-effort=udp", has_datagrams: true, ..TCP };
 const QUIC: Kind = Kind { listen: "quic://127.0.0.1:0", has_datagrams: true, ..MEMORY };

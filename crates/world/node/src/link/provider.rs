@@ -9,32 +9,32 @@ use std::rc::Rc;
 use super::stream::{BoxRead, BoxWrite, Raw};
 
 /// A stream to another rank, once it is established.
-pub type FabricConnecting = Pin<Box<dyn Future<Output = io::Result<(BoxRead, BoxWrite)>>>>;
+pub type ProviderConnecting = Pin<Box<dyn Future<Output = io::Result<(BoxRead, BoxWrite)>>>>;
 
 /// A stream made by another rank, and that rank's number.
-pub type FabricAccepting<'a> = Pin<Box<dyn Future<Output = io::Result<(u32, (BoxRead, BoxWrite))>> + 'a>>;
+pub type ProviderAccepting<'a> = Pin<Box<dyn Future<Output = io::Result<(u32, (BoxRead, BoxWrite))>> + 'a>>;
 
 /// Reliable streams between ranks. A stream that is dropped is closed; its other end can still read
 /// everything that was written.
-pub trait Fabric {
+pub trait LinkProvider {
     /// The number of this rank.
     fn rank(&self) -> u32;
     /// Accepts streams of other ranks from now on.
     ///
     /// # Errors
     /// This process already has a listener.
-    fn listen(&self) -> io::Result<Box<dyn FabricListener>>;
+    fn listen(&self) -> io::Result<Box<dyn ProvidedListener>>;
     /// Makes a stream to a rank. Dropping the future cancels it.
-    fn connect(&self, rank: u32) -> FabricConnecting;
+    fn connect(&self, rank: u32) -> ProviderConnecting;
 }
 
 /// Accepts streams until it is dropped.
-pub trait FabricListener {
+pub trait ProvidedListener {
     /// The next stream that another rank made.
-    fn accept(&mut self) -> FabricAccepting<'_>;
+    fn accept(&mut self) -> ProviderAccepting<'_>;
 }
 
-/// The error of a node without a fabric.
+/// The error of a node without a provider.
 fn absent() -> io::Error {
     io::Error::new(
         io::ErrorKind::Unsupported,
@@ -43,31 +43,31 @@ fn absent() -> io::Error {
 }
 
 /// Connects to the node of a rank, which is given in decimal.
-pub(super) async fn connect(fabric: Option<&Rc<dyn Fabric>>, rank: &str) -> io::Result<Raw> {
-    let fabric = fabric.ok_or_else(absent)?;
+pub(crate) async fn connect(provider: Option<&Rc<dyn LinkProvider>>, rank: &str) -> io::Result<Raw> {
+    let provider = provider.ok_or_else(absent)?;
     let number =
         rank.parse().map_err(|_| io::Error::new(io::ErrorKind::NotFound, "no rank has such a number"))?;
-    Ok(raw(number, fabric.connect(number).await?))
+    Ok(raw(number, provider.connect(number).await?))
 }
 
 /// Accepts links from the nodes of other ranks.
 pub(crate) struct RankListener {
-    pub(super) rank: u32,
-    listener: Box<dyn FabricListener>,
+    pub(crate) rank: u32,
+    listener: Box<dyn ProvidedListener>,
 }
 
 impl RankListener {
     /// Listens at `rank`, which must be this one, or `*`.
-    pub(super) fn bind(fabric: Option<&Rc<dyn Fabric>>, rank: &str) -> io::Result<Self> {
-        let fabric = fabric.ok_or_else(absent)?;
-        let own = fabric.rank();
+    pub(crate) fn bind(provider: Option<&Rc<dyn LinkProvider>>, rank: &str) -> io::Result<Self> {
+        let provider = provider.ok_or_else(absent)?;
+        let own = provider.rank();
         if rank != "*" && rank.parse() != Ok(own) {
             return Err(io::Error::new(io::ErrorKind::AddrNotAvailable, format!("this is rank {own}")));
         }
-        Ok(Self { rank: own, listener: fabric.listen()? })
+        Ok(Self { rank: own, listener: provider.listen()? })
     }
 
-    pub(super) async fn accept(&mut self) -> io::Result<Raw> {
+    pub(crate) async fn accept(&mut self) -> io::Result<Raw> {
         let (rank, stream) = self.listener.accept().await?;
         Ok(raw(rank, stream))
     }

@@ -1,5 +1,10 @@
 //! The state shared by all tasks of a node: the machine, the writing halves and the buffers.
 
+mod clock;
+pub(crate) mod connections;
+pub(crate) mod jobs;
+mod stats;
+
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
@@ -12,12 +17,13 @@ use tokio::net::tcp::OwnedWriteHalf;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::clock::Clock;
-use super::jobs::{Done, Worker};
-use super::machine::{Input, Machine, Output};
-use super::stats::NodeStats;
-use super::table::{End, Outbound, Table};
 use crate::link::{Groups, Links};
+use crate::machine::{Input, Machine, Output};
+use connections::{End, Outbound, Table};
+use jobs::{Done, Worker};
+
+pub(crate) use clock::Clock;
+pub use stats::NodeStats;
 
 /// A read of at most this fraction of the read buffer is copied out of it. Otherwise a few bytes
 /// that are kept would keep the whole buffer alive.
@@ -31,9 +37,9 @@ const SLOW_TURN: Duration = Duration::from_millis(20);
 
 /// Sizes of the driver's buffers, in bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sizes {
-    pub(super) read: usize,
-    pub(super) write: usize,
+pub(crate) struct Sizes {
+    pub(crate) read: usize,
+    pub(crate) write: usize,
 }
 
 /// The state shared by all tasks of one node, which all run on one thread.
@@ -41,11 +47,11 @@ pub(crate) struct Hub<M> {
     pub(crate) clock: Clock,
     pub(crate) core: RefCell<Core<M>>,
     /// Signalled when the machine must be woken earlier than the timer is set.
-    pub(super) earlier: Notify,
+    pub(crate) earlier: Notify,
     /// Signalled when a connection is gone.
-    pub(super) departed: Notify,
+    pub(crate) departed: Notify,
     /// Number of ended connections whose sockets wait for their peers to close.
-    pub(super) lingering: Rc<Cell<usize>>,
+    pub(crate) lingering: Rc<Cell<usize>>,
     /// The moment for which the timer is set.
     armed: Cell<Moment>,
     /// The receiver of the outcomes of jobs, until its task takes it.
@@ -55,20 +61,20 @@ pub(crate) struct Hub<M> {
 /// The mutable part of a [`Hub`].
 pub(crate) struct Core<M> {
     pub(crate) machine: M,
-    pub(super) table: Table,
+    pub(crate) table: Table,
     pub(crate) links: Links,
     pub(crate) groups: Groups,
     /// The channel to the task that stores states.
-    pub(super) persist: Option<UnboundedSender<Persist>>,
+    pub(crate) persist: Option<UnboundedSender<Persist>>,
     pub(crate) stats: NodeStats,
     worker: Worker,
-    pub(super) read_buffer: BytesMut,
+    pub(crate) read_buffer: BytesMut,
     write_buffer: BytesMut,
     sizes: Sizes,
 }
 
 impl<M: Machine> Hub<M> {
-    pub(super) fn new(machine: M, sizes: Sizes) -> Self {
+    pub(crate) fn new(machine: M, sizes: Sizes) -> Self {
         let (worker, done) = Worker::new();
         Self {
             clock: Clock::start(),
@@ -128,7 +134,7 @@ impl<M: Machine> Hub<M> {
     }
 
     /// Passes the bytes read from `conn` to the machine, and acknowledges them.
-    pub(super) fn receive(&self, conn: ConnId) {
+    pub(crate) fn receive(&self, conn: ConnId) {
         let bytes = self.core.borrow_mut().take_read(conn);
         self.act_for(Some(conn), |machine, now| machine.handle(now, Input::Bytes { conn, bytes }));
         if let Some(outbound) = self.core.borrow_mut().table.get_mut(conn) {
@@ -137,7 +143,7 @@ impl<M: Machine> Hub<M> {
     }
 
     /// Adds a connection.
-    pub(super) fn open(&self, socket: OwnedWriteHalf, address: Address, session_id: u64) -> ConnId {
+    pub(crate) fn open(&self, socket: OwnedWriteHalf, address: Address, session_id: u64) -> ConnId {
         let conn = {
             let mut core = self.core.borrow_mut();
             core.stats.accepted_connections += 1;
@@ -149,7 +155,7 @@ impl<M: Machine> Hub<M> {
     }
 
     /// Removes a connection, which closes the writing side of its socket.
-    pub(super) fn close(&self, conn: ConnId, end: &End) {
+    pub(crate) fn close(&self, conn: ConnId, end: &End) {
         {
             let mut core = self.core.borrow_mut();
             core.table.remove(conn);
@@ -172,7 +178,7 @@ impl<M: Machine> Hub<M> {
     }
 
     /// Passes the outcomes of jobs to the machine. Never ends.
-    pub(super) async fn finish_jobs(&self) {
+    pub(crate) async fn finish_jobs(&self) {
         let Some(mut done) = self.done.take() else { return };
         while let Some(done) = done.recv().await {
             self.handle(Input::JobDone(done));
@@ -180,7 +186,7 @@ impl<M: Machine> Hub<M> {
     }
 
     /// Wakes the machine at its timeouts. Never ends.
-    pub(super) async fn keep_time(&self) {
+    pub(crate) async fn keep_time(&self) {
         loop {
             let wanted = self.core.borrow().machine.poll_timeout().unwrap_or(Moment::MAX);
             self.armed.set(wanted);
@@ -200,7 +206,7 @@ impl<M: Machine> Hub<M> {
 
 impl<M: Machine> Core<M> {
     /// Makes room in the read buffer for one read of the full size.
-    pub(super) fn prepare_read(&mut self) {
+    pub(crate) fn prepare_read(&mut self) {
         if self.read_buffer.capacity() < self.sizes.read / 4 {
             self.read_buffer.reserve(self.sizes.read);
         }
@@ -315,7 +321,7 @@ impl<M: Machine> Core<M> {
     }
 
     /// Continues to write: the socket of `conn` has room again.
-    pub(super) fn write_more(&mut self, now: Moment, conn: ConnId) {
+    pub(crate) fn write_more(&mut self, now: Moment, conn: ConnId) {
         let Some(outbound) = self.table.get_mut(conn) else { return };
         match send(&outbound.socket, &mut outbound.unsent, &mut self.stats) {
             Ok(false) => return self.machine.set_socket_bytes(conn, outbound.unsent.len()),

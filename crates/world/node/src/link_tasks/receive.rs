@@ -9,10 +9,11 @@ use tokio::net::UdpSocket;
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
-use super::datagram::{self, DatagramReceiver, Kind, QUIC_HEADER};
-use super::sequence::Sequence;
-use super::{LinkId, LinkInput};
-use crate::driver::{Hub, Input, Machine};
+use crate::hub::Hub;
+use crate::link::datagram::{self, DatagramReceiver, Kind, QUIC_HEADER};
+use crate::link::sequence::Sequence;
+use crate::link::{LinkId, LinkInput};
+use crate::machine::{Input, Machine};
 
 /// Interval between probes of a UDP side that has not been answered yet, and later.
 const PROBE_FIRST: Duration = Duration::from_millis(100);
@@ -25,7 +26,7 @@ const PROBE_SILENCE: Duration = Duration::from_millis(3500);
 const DATAGRAM_BATCH: usize = 64;
 
 /// Serves the datagrams of a link. The link's task ends it.
-pub(super) async fn receive<M: Machine>(hub: Rc<Hub<M>>, link: LinkId, receiver: DatagramReceiver) {
+pub(crate) async fn receive<M: Machine>(hub: Rc<Hub<M>>, link: LinkId, receiver: DatagramReceiver) {
     match receiver {
         DatagramReceiver::Quic(connection) => receive_quic(&hub, link, &connection).await,
         DatagramReceiver::Udp { socket, token, peer_token } => {

@@ -6,9 +6,6 @@
 //! while they are recent. The receiving node requests all others again, as it does for any lost
 //! message: see ARCHITECTURE.md for the reasons. Everything else still travels over links.
 
-mod member;
-mod url;
-
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -19,34 +16,31 @@ use srmp::frames::{FRAME_BYTES, Frames};
 use srmp::model::MemberId;
 use tokio::sync::Notify;
 
-pub(crate) use member::{check, keep_joining};
-pub use url::{MulticastUrl, MulticastUrlError};
-
-use crate::driver::Machine;
-use crate::srmp::SrmpHost;
+use crate::machine::Machine;
+use srmp_udp::SrmpHost;
 
 /// Limit of the frames that wait in a host for the rate of its group. Frames that wait in the
 /// machine can still be overtaken and dropped.
-const WAITING_MAX: u64 = 128;
+pub(crate) const WAITING_MAX: u64 = 128;
 
 /// A group that this node takes part in.
-struct Membership {
-    host: Rc<SrmpHost>,
+pub(crate) struct Membership {
+    pub(crate) host: Rc<SrmpHost>,
     /// Whether its frames wait until there is room.
-    blocked: bool,
+    pub(crate) blocked: bool,
     /// Signalled when the membership becomes blocked.
-    full: Rc<Notify>,
-    frames: Frames,
+    pub(crate) full: Rc<Notify>,
+    pub(crate) frames: Frames,
 }
 
 /// The slot of a group.
 #[derive(Default)]
-struct Place {
-    now: Option<Membership>,
+pub(crate) struct Place {
+    pub(crate) now: Option<Membership>,
     /// Number of memberships so far. Events of an earlier one are ignored.
-    lives: u64,
+    pub(crate) lives: u64,
     /// The epoch of the last membership.
-    epoch: u32,
+    pub(crate) epoch: u32,
 }
 
 /// The multicast groups of a node.
@@ -54,9 +48,9 @@ struct Place {
 pub(crate) struct Groups {
     places: Vec<Place>,
     /// Groups that the machine wants to join as this member, or (`None`) to leave.
-    wanted: VecDeque<(usize, Option<NodeKey>)>,
+    pub(crate) wanted: VecDeque<(usize, Option<NodeKey>)>,
     /// Signalled when there is something in `wanted`.
-    asked: Rc<Notify>,
+    pub(crate) asked: Rc<Notify>,
 }
 
 impl Groups {
@@ -72,7 +66,7 @@ impl Groups {
     }
 
     /// Sends the machine's frames for a group while there is room.
-    fn pump<M: Machine>(&mut self, machine: &mut M, now: Moment, group: usize) {
+    pub(crate) fn pump<M: Machine>(&mut self, machine: &mut M, now: Moment, group: usize) {
         let mut membership = self.places.get_mut(group).and_then(|place| place.now.as_mut());
         loop {
             if let Some(membership) = &mut membership
@@ -94,7 +88,7 @@ impl Groups {
         }
     }
 
-    fn place(&mut self, group: usize) -> &mut Place {
+    pub(crate) fn place(&mut self, group: usize) -> &mut Place {
         if self.places.len() <= group {
             self.places.resize_with(group + 1, Place::default);
         }
@@ -102,14 +96,14 @@ impl Groups {
     }
 
     /// The present membership of a group, if it is the one numbered `life`.
-    fn membership(&mut self, group: usize, life: u64) -> Option<&mut Membership> {
+    pub(crate) fn membership(&mut self, group: usize, life: u64) -> Option<&mut Membership> {
         let place = self.places.get_mut(group).filter(|place| place.lives == life)?;
         place.now.as_mut()
     }
 }
 
 impl Membership {
-    fn new(host: Rc<SrmpHost>, full: Rc<Notify>) -> Self {
+    pub(crate) fn new(host: Rc<SrmpHost>, full: Rc<Notify>) -> Self {
         Self { host, blocked: false, full, frames: Frames::new() }
     }
 
@@ -122,7 +116,7 @@ impl Membership {
         }
     }
 
-    fn counts(&self) -> GroupCounts {
+    pub(crate) fn counts(&self) -> GroupCounts {
         let io = self.host.io();
         self.host.inspect(|endpoint| {
             let counters = endpoint.counters();

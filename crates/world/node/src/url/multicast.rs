@@ -8,7 +8,7 @@ use std::str::FromStr;
 use serde::Deserialize;
 use wan::Schedule;
 
-use crate::srmp::Interface;
+use srmp_udp::Interface;
 
 /// Maximum number of groups of one site.
 const GROUPS_MAX: usize = 64;
@@ -83,7 +83,7 @@ impl MulticastUrl {
     }
 
     /// The emulated line.
-    pub(super) fn schedule(&self) -> Option<Schedule> {
+    pub(crate) fn schedule(&self) -> Option<Schedule> {
         self.line.parse().ok().filter(|_| !self.line.is_empty())
     }
 
