@@ -4,13 +4,13 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use fabric::packet::LinkCounts;
-use fabric::simulation::Simulation;
-use fabric::stats::Recorder;
-use fabric::timeline::Slice;
-use fabric::topology::Topology;
-use fabric::traffic::{Delivered, Traffic};
-use fabric::units::Picos;
+use netmodel::packet::LinkCounts;
+use netmodel::simulation::Simulation;
+use netmodel::stats::Recorder;
+use netmodel::timeline::Slice;
+use netmodel::topology::Topology;
+use netmodel::traffic::{Delivered, Traffic};
+use netmodel::units::Picos;
 use plot::{Axis, Chart, HeatMap, Mark, Series};
 use serde_json::{Value, json};
 

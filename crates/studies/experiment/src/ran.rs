@@ -1,9 +1,9 @@
 //! Runs of models of networks, and their reports.
 
-use fabric::simulation::{Outcome as Ran, Simulation};
-use fabric::stats::{Recorder, student};
-use fabric::traffic::{Delivered, Exchanges, Traffic};
-use fabric::units::Picos;
+use netmodel::simulation::{Outcome as Ran, Simulation};
+use netmodel::stats::{Recorder, student};
+use netmodel::traffic::{Delivered, Exchanges, Traffic};
+use netmodel::units::Picos;
 use serde_json::{Value, json};
 
 use crate::course::{Course, Plan, Trace};

@@ -1,6 +1,6 @@
 //! Table 1: latency over four hops, by stages, beside the paper's simulation and its measurement.
 
-use fabric::stage::{Paper, Stage, TABLE_1, fixed, unloaded, via_measured, via_simulated};
+use netmodel::stage::{Paper, Stage, TABLE_1, fixed, unloaded, via_measured, via_simulated};
 use serde_json::json;
 
 use console::exit::{Outcome, Status, say};

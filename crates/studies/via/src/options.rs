@@ -3,8 +3,8 @@
 use std::str::FromStr as _;
 
 use clap::ValueEnum;
-use fabric::study::torus::Study;
-use fabric::units::{Picos, parse_size, parse_time};
+use netmodel::study::torus::Study;
+use netmodel::units::{Picos, parse_size, parse_time};
 
 #[derive(ValueEnum, Clone, Copy, PartialEq)]
 pub(crate) enum Sharing {

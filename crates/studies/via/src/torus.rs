@@ -5,16 +5,16 @@ use std::path::Path;
 
 use base::Seed;
 use clap::ValueEnum;
-use fabric::arrivals::Gaps;
-use fabric::fluid;
-use fabric::packet::Switching;
-use fabric::simulation::{Model, PacketModel};
-use fabric::stage::{fixed, via_cluster};
-use fabric::study::network::memory_bytes;
-use fabric::study::torus::{self as study, Study, set_up};
-use fabric::topology::Shape;
-use fabric::traffic::Delivered;
-use fabric::units::Picos;
+use netmodel::arrivals::Gaps;
+use netmodel::fluid;
+use netmodel::packet::Switching;
+use netmodel::simulation::{Model, PacketModel};
+use netmodel::stage::{fixed, via_cluster};
+use netmodel::study::network::memory_bytes;
+use netmodel::study::torus::{self as study, Study, set_up};
+use netmodel::topology::Shape;
+use netmodel::traffic::Delivered;
+use netmodel::units::Picos;
 use serde_json::{Value, json};
 
 use console::exit::{Failure, Outcome, say};

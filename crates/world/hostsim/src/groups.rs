@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::ops::{Add, Sub};
 
 use base::{Moment, Rng, Seed};
-use fabric::units::Share;
 use kernel::Kernel;
+use netmodel::units::Share;
 use netsim::casts::{CastSettings, CastTotals, Casts, FRAME_BYTES, address};
 use rand_core::RngCore;
 

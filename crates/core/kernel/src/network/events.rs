@@ -25,7 +25,7 @@ impl Network {
             Event::PathDown { neighbour } => {
                 tracing::debug!(%neighbour, "no path for messages to this neighbour");
                 self.links.path_down(neighbour);
-                self.fabric.neighbour_down(now, neighbour);
+                self.routers.neighbour_down(now, neighbour);
                 rti.handle_network_changed(now);
             }
             Event::Reachable { key, name } => {
@@ -122,7 +122,7 @@ impl Network {
         let flags = if initiator { terms.near } else { terms.far };
         let flags = if initiator { flags | ClientFlags::PERSISTENT } else { flags };
         self.links.path_up(neighbour, via);
-        if let Err(error) = self.fabric.neighbour_up(now, neighbour, initiator, flags, terms.rank) {
+        if let Err(error) = self.routers.neighbour_up(now, neighbour, initiator, flags, terms.rank) {
             tracing::error!(%neighbour, %error, "no client for this neighbour");
         }
         self.groups.greet(neighbour);

@@ -275,7 +275,7 @@ impl Network {
         match input {
             GroupInput::Frames(frames) => {
                 for (from, frame) in frames.drain(..) {
-                    if let Err(error) = self.fabric.handle_group_frame(now, from, frame) {
+                    if let Err(error) = self.routers.handle_group_frame(now, from, frame) {
                         tracing::debug!(%from, %error, "a multicast frame is not understood");
                     }
                 }
@@ -296,14 +296,14 @@ impl Network {
     pub(super) fn group_status(&self) -> Vec<GroupStatus> {
         let mut all = self.groups.status();
         for status in &mut all {
-            self.fabric.describe_group(status);
+            self.routers.describe_group(status);
         }
         all
     }
 
     /// See [`Kernel::poll_group`](crate::Kernel::poll_group).
     pub(crate) fn poll_group(&mut self) -> Option<GroupOutput> {
-        self.groups.orders.pop_front().or_else(|| self.fabric.poll_group_ready().map(GroupOutput::Ready))
+        self.groups.orders.pop_front().or_else(|| self.routers.poll_group_ready().map(GroupOutput::Ready))
     }
 
     /// See [`Kernel::poll_group_frame`](crate::Kernel::poll_group_frame).
@@ -314,7 +314,7 @@ impl Network {
         max: usize,
         directed: bool,
     ) -> Option<GroupFrame> {
-        self.fabric.poll_group_frame(now, group, max, directed)
+        self.routers.poll_group_frame(now, group, max, directed)
     }
 
     /// Wakes the links of neighbours that must be told in which groups they are heard.
@@ -332,7 +332,7 @@ impl Network {
     pub(super) fn handle_hearing(&mut self, now: Moment, neighbour: NodeKey, frame: &[u8]) {
         match frame.first_chunk() {
             Some(hears) if frame.len() == 8 => {
-                self.fabric.set_covered(now, neighbour, u64::from_be_bytes(*hears));
+                self.routers.set_covered(now, neighbour, u64::from_be_bytes(*hears));
             }
             _ => tracing::debug!(%neighbour, "what it says of multicast groups is not understood"),
         }

@@ -51,8 +51,8 @@ impl Network {
         let mut sent = BTreeMap::new();
         let mut channels = Vec::new();
         let names: BTreeMap<_, _> = self.overlay.map().nodes.into_iter().map(|n| (n.key, n.name)).collect();
-        for key in self.fabric.neighbours().collect::<Vec<_>>() {
-            for status in self.fabric.channels(key) {
+        for key in self.routers.neighbours().collect::<Vec<_>>() {
+            for status in self.routers.channels(key) {
                 let before = self.info.sent.get(&(key, status.channel)).copied().unwrap_or(0);
                 let more = status.stats.sent_messages.saturating_sub(before) as f64;
                 let rate = if elapsed > 0.0 { (more / elapsed).round() } else { 0.0 };
@@ -72,7 +72,7 @@ impl Network {
             instances: federations.iter().map(|federation| federation.instances).sum(),
             unowned: federations.iter().map(|federation| federation.unowned).sum(),
             held,
-            submitted_messages: self.fabric.stats().first().map_or(0, |(_, stats)| stats.submitted_messages),
+            submitted_messages: self.routers.stats().first().map_or(0, |(_, stats)| stats.submitted_messages),
             asked_again: rti.network_counters().asked,
             channels,
             links,

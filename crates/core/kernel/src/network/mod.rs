@@ -7,7 +7,7 @@
 //! | `admission`, `membership` | becoming a member, removing dead members |
 //! | `reformation` | the successor of a network that is lost |
 //! | `order` | proposals on their way to the replicated log and back |
-//! | `fabric` | the routers, with a client for each neighbour |
+//! | `routers` | the routers, with a client for each neighbour |
 //! | `links` | frames in and out |
 //! | `carried` | the contents of frames |
 //! | `groups` | the multicast groups of a site |
@@ -24,35 +24,35 @@ mod carried;
 mod config;
 mod envelope;
 mod events;
-mod fabric;
 mod groups;
 mod info;
 mod links;
 mod membership;
 mod order;
 mod reformation;
+mod routers;
 mod status;
 mod traffic;
 
 pub use carried::FrameKind;
 pub use config::{LinkTarget, LinkTerms, Multicast, NetworkConfig, link_pipe};
-pub use fabric::ChannelStatus;
-pub(crate) use fabric::Place;
 pub use groups::{Delivery, GroupCounts, GroupFrame, GroupInput, GroupOutput, GroupStatus};
 pub use links::{LinkInput, LinkOutput};
+pub use routers::ChannelStatus;
+pub(crate) use routers::Place;
 pub use status::{LinkMessages, NetworkStatus, NodeStatus};
 pub use traffic::{LinkCounts, LinkRates, LinkTraffic};
 
 use base::{Moment, NodeKey, Seed};
 use consensus::reformation::{Contact, Reformation};
 use envelope::Unicast;
-use fabric::Fabric;
 use groups::Groups;
 use links::Links;
 use membership::{Membership, Standing};
 use order::Order;
 use overlay::{ConfigError, Overlay, TopologyKind};
 use reformation::Withheld;
+use routers::Routers;
 use rti::Outgoing;
 use rti::{Completion, NodeId, Rti};
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,7 +75,7 @@ pub(crate) struct Network {
     key: NodeKey,
     overlay: Overlay,
     order: Order,
-    fabric: Fabric,
+    routers: Routers,
     links: Links,
     groups: Groups,
     membership: Membership,
@@ -165,10 +165,11 @@ impl Network {
             );
         }
         let membership = Membership::new(now, bootstrap, config.node_timeout, config.minority_timeout);
-        let mut fabric = Fabric::new(now, key, seed.split("routers"), settings.topology, config.pipe.clone());
+        let mut routers =
+            Routers::new(now, key, seed.split("routers"), settings.topology, config.pipe.clone());
         let mut groups = 0;
         if let Some(multicast) = config.multicast {
-            match fabric.add_groups(now, multicast) {
+            match routers.add_groups(now, multicast) {
                 Ok(()) => groups = multicast.groups,
                 Err(error) => tracing::error!(%error, "the multicast groups of this node are not used"),
             }
@@ -180,7 +181,7 @@ impl Network {
             key,
             groups: Groups::new(key, groups, topology != TopologyKind::Mesh),
             order: Order::new(key, seed.split("consensus"), config.consensus.clone()),
-            fabric,
+            routers,
             overlay,
             links: Links::default(),
             membership,
@@ -233,7 +234,7 @@ impl Network {
 
     /// Bytes that wait to be sent to other nodes.
     pub(crate) fn queued_bytes(&self) -> usize {
-        self.fabric.queued_bytes()
+        self.routers.queued_bytes()
     }
 
     /// The network that it is a member of.
@@ -285,14 +286,14 @@ impl Network {
         if self.reformation.poll_timeout().is_some_and(|at| at <= now) {
             self.reformation.handle_timeout(now);
         }
-        if self.fabric.poll_timeout().is_some_and(|at| at <= now) {
-            self.fabric.handle_timeout(now);
+        if self.routers.poll_timeout().is_some_and(|at| at <= now) {
+            self.routers.handle_timeout(now);
         }
     }
 
     /// When to call [`Network::handle_timeout`].
     pub(crate) fn poll_timeout(&self) -> Option<Moment> {
-        let links = Moment::sooner(self.overlay.poll_timeout(), self.fabric.poll_timeout());
+        let links = Moment::sooner(self.overlay.poll_timeout(), self.routers.poll_timeout());
         // A leaving node becomes no member and declares nobody dead. Without the filter these
         // deadlines would fire again and again.
         let membership = self.membership.poll_timeout().filter(|_| !self.leaving);
@@ -306,13 +307,13 @@ impl Network {
     /// paused.
     pub(crate) fn take_waits(&mut self) -> Vec<Place> {
         let mut places = std::mem::take(&mut self.waits_in);
-        places.retain(|place| self.fabric.is_congested(*place));
+        places.retain(|place| self.routers.is_congested(*place));
         places
     }
 
     /// A pipe that senders need no longer wait for.
     pub(crate) fn poll_relieved(&mut self) -> Option<Place> {
-        self.fabric.poll_relieved()
+        self.routers.poll_relieved()
     }
 
     /// Takes the proposals and outgoing messages of the services.
@@ -346,7 +347,7 @@ impl Network {
     fn send(&mut self, now: Moment, outgoing: Outgoing) {
         match outgoing {
             Outgoing::Publish(packet) => {
-                let places = self.fabric.publish(now, packet);
+                let places = self.routers.publish(now, packet);
                 self.waits_in.extend(places);
             }
             Outgoing::Unicast { to, body, urgent } => match self.nodes.get(&to).copied() {
@@ -355,11 +356,11 @@ impl Network {
             },
             Outgoing::Interest { topic, any } => {
                 self.groups.note(topic, false, any);
-                self.fabric.set_interest(now, topic, any);
+                self.routers.set_interest(now, topic, any);
             }
             Outgoing::Offer { topic, any } => {
                 self.groups.note(topic, true, any);
-                self.fabric.set_offer(now, topic, any);
+                self.routers.set_offer(now, topic, any);
             }
         }
     }
@@ -443,21 +444,21 @@ impl Network {
 
     fn drive_routers(&mut self, now: Moment, rti: &mut Rti) -> bool {
         let mut any = false;
-        while let Some((topic, wanted)) = self.fabric.poll_wanted() {
+        while let Some((topic, wanted)) = self.routers.poll_wanted() {
             rti.handle_wanted(now, topic, wanted);
             any = true;
         }
-        while let Some(packet) = self.fabric.poll_packet() {
+        while let Some(packet) = self.routers.poll_packet() {
             if let Err(error) = rti.handle_packet(now, packet) {
                 tracing::warn!(%error, "a message of another node is not understood");
             }
             any = true;
         }
-        while let Some((neighbour, class)) = self.fabric.poll_overflow() {
+        while let Some((neighbour, class)) = self.routers.poll_overflow() {
             tracing::error!(%neighbour, ?class, "no room for a reliable message in transit: it has to be asked for again");
             any = true;
         }
-        while let Some(neighbour) = self.fabric.poll_ready() {
+        while let Some(neighbour) = self.routers.poll_ready() {
             self.serve(now, neighbour);
             any = true;
         }

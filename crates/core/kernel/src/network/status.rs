@@ -80,8 +80,8 @@ impl Network {
     pub(crate) fn link_messages(&self, rti: &Rti) -> LinkMessages {
         let services = rti.network_counters();
         LinkMessages {
-            received: self.fabric.received_messages(),
-            grouped: self.fabric.sent_to_groups(),
+            received: self.routers.received_messages(),
+            grouped: self.routers.sent_to_groups(),
             said: services.sent,
             heard: services.delivered + services.loose_taken,
         }
@@ -109,8 +109,8 @@ impl Network {
             traffic: self.links.traffic().clone(),
             groups: self.group_status(),
             targets: self.overlay.targets(),
-            channels: self.fabric.neighbours().map(|key| (key, self.fabric.channels(key))).collect(),
-            routers: self.fabric.stats(),
+            channels: self.routers.neighbours().map(|key| (key, self.routers.channels(key))).collect(),
+            routers: self.routers.stats(),
             overlay: self.overlay.stats().clone(),
             services: rti.network_counters(),
             log: log.status(),

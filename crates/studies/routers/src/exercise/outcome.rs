@@ -4,7 +4,7 @@ use super::blueprint::{Blueprint, Duty};
 use super::simulator::{Counts, Simulator};
 use super::{Exercise, Station};
 use base::Moment;
-use fabric::stats::Histogram;
+use netmodel::stats::Histogram;
 use netsim::cluster::{Cluster, PortStats, SiteId};
 use netsim::{Digest, HostId};
 use router::ClientKind;

@@ -7,7 +7,7 @@ use super::message::{Area, HEAD_BYTES, Update};
 use crate::routers::RunError;
 use crate::routers::station::{Application, RouterOf};
 use base::{Moment, Seed};
-use fabric::stats::Histogram;
+use netmodel::stats::Histogram;
 use router::{ClientConfig, ClientId};
 use std::time::Duration;
 

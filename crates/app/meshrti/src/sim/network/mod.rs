@@ -6,13 +6,13 @@ mod recording;
 
 use std::path::{Path, PathBuf};
 
-use fabric::packet::PacketCounts;
-use fabric::packet::ports::Deadlock;
-use fabric::simulation::Model;
-use fabric::study::network::{Load, Network, set_up};
-use fabric::topology::{Shape, Topology};
-use fabric::traffic::Exchanges;
-use fabric::units::Picos;
+use netmodel::packet::PacketCounts;
+use netmodel::packet::ports::Deadlock;
+use netmodel::simulation::Model;
+use netmodel::study::network::{Load, Network, set_up};
+use netmodel::topology::{Shape, Topology};
+use netmodel::traffic::Exchanges;
+use netmodel::units::Picos;
 use serde_json::json;
 
 use console::exit::{Failure, Outcome, Status, say};
@@ -159,7 +159,7 @@ fn table(runs: &Runs) -> String {
 /// The rates of links between switches.
 fn between_switches(network: &Network) -> String {
     let Shape::Wan(wan) = &network.shape else { return network.cable.rate.to_string() };
-    let by_rate = |line: &&fabric::topology::Line| line.rate.bits_per_s();
+    let by_rate = |line: &&netmodel::topology::Line| line.rate.bits_per_s();
     match (wan.lines.iter().min_by_key(by_rate), wan.lines.iter().max_by_key(by_rate)) {
         (Some(least), Some(most)) if least.rate != most.rate => format!("{} to {}", least.rate, most.rate),
         (Some(least), _) => least.rate.to_string(),

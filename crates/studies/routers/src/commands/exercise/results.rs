@@ -1,7 +1,7 @@
 //! Results as tables: of all runs, of hosts by duty, of lines, and of the paths between sites.
 
 use crate::exercise::{Duty, Joined, Level, Outcome, Way};
-use fabric::stats::Histogram;
+use netmodel::stats::Histogram;
 use serde_json::Value;
 
 use super::file::{Point, Scenario};

@@ -1,11 +1,11 @@
 use super::*;
-use fabric::arrivals::Gaps;
-use fabric::exchange::{Exchange, Span};
-use fabric::packet::ports;
-use fabric::pattern;
-use fabric::simulation::PacketModel;
-use fabric::sizes::Sizes;
-use fabric::study::network::Load;
+use netmodel::arrivals::Gaps;
+use netmodel::exchange::{Exchange, Span};
+use netmodel::packet::ports;
+use netmodel::pattern;
+use netmodel::simulation::PacketModel;
+use netmodel::sizes::Sizes;
+use netmodel::study::network::Load;
 use std::path::PathBuf;
 
 fn example(name: &str) -> String {

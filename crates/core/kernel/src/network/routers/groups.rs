@@ -1,6 +1,6 @@
 //! The pipes of multicast groups.
 
-use super::Fabric;
+use super::Routers;
 use crate::network::Multicast;
 use crate::network::groups::{Delivery, GroupFrame, GroupStatus};
 use base::{Moment, NodeKey};
@@ -8,7 +8,7 @@ use bytes::Bytes;
 use router::{ClientError, ClientId, FrameError, Lanes, PipeConfig};
 use std::time::Duration;
 
-impl Fabric {
+impl Routers {
     /// Adds multicast groups. Must be called before any other method.
     ///
     /// # Errors

@@ -56,7 +56,7 @@ pub struct ChannelStatus {
 }
 
 /// The routers of one node.
-pub(crate) struct Fabric {
+pub(crate) struct Routers {
     kind: TopologyKind,
     routers: Vec<Router<Packet, NetTopic>>,
     pipes: Vec<MemoryPipe>,
@@ -81,7 +81,7 @@ pub(crate) struct Fabric {
     overflows: VecDeque<(NodeKey, Priority)>,
 }
 
-impl Fabric {
+impl Routers {
     /// The routers of the node `key` in a network of this kind. `pipe` configures the clients of
     /// neighbours.
     pub(crate) fn new(now: Moment, key: NodeKey, seed: Seed, kind: TopologyKind, pipe: PipeConfig) -> Self {
@@ -216,7 +216,7 @@ impl Fabric {
 
     /// Sends a message of this node's services to all interested nodes. Returns the congested pipes
     /// in which it waits and from which it must not be dropped: pause its sender until each of them
-    /// was [relieved](Fabric::poll_relieved).
+    /// was [relieved](Routers::poll_relieved).
     pub(crate) fn publish(&mut self, now: Moment, packet: Packet) -> Vec<Place> {
         let mut waits_in = Vec::new();
         match self.routers[PRIMARY].submit(now, self.services, packet) {
@@ -299,7 +299,7 @@ impl Fabric {
         self.relieved.pop_front()
     }
 
-    /// When [`Fabric::handle_timeout`] is due.
+    /// When [`Routers::handle_timeout`] is due.
     pub(crate) fn poll_timeout(&self) -> Option<Moment> {
         self.routers.iter().filter_map(Router::poll_timeout).min()
     }
