@@ -357,7 +357,7 @@ impl Network {
                 self.groups.note(topic, false, any);
                 self.fabric.set_interest(now, topic, any);
             }
-            Outgoing::Offer { topic, any } => {
+            Outgoing::Advertise { topic, any } => {
                 self.groups.note(topic, true, any);
                 self.fabric.set_offer(now, topic, any);
             }

@@ -83,7 +83,7 @@ impl Network {
             received: self.fabric.received_messages(),
             grouped: self.fabric.sent_to_groups(),
             said: services.sent,
-            heard: services.delivered + services.loose_taken,
+            heard: services.delivered + services.best_effort_delivered,
         }
     }
 
