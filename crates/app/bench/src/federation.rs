@@ -215,7 +215,7 @@ struct Crew {
     /// The process at each node of the others.
     far: Vec<Process>,
     /// Keeps the federation execution in existence.
-    _founder: Federate,
+    _creator: Federate,
 }
 
 impl Crew {
@@ -229,8 +229,8 @@ impl Crew {
     ) -> Result<Self, BenchError> {
         let near = address_of(server, index, work.from)?;
         let federation = federation_name(&format!("federation {}", index + 1));
-        let (founder, _) = Federate::connect(Options::new(near)).await?;
-        founder.create_federation_execution(&federation, fom::content("MeshRTI-Bench.xml", FOM)).await?;
+        let (creator, _) = Federate::connect(Options::new(near)).await?;
+        creator.create_federation_execution(&federation, fom::content("MeshRTI-Bench.xml", FOM)).await?;
         let begins = match work.task {
             Task::RoundTrips { .. } => role::asker(near, &federation),
             Task::Flood { .. } => role::publisher(near, &federation),
@@ -246,7 +246,7 @@ impl Crew {
             let far = others.await?;
             (launcher(0).start(&begins).await?.0, far)
         };
-        Ok(Self { work, near, far, _founder: founder })
+        Ok(Self { work, near, far, _creator: creator })
     }
 
     /// A short run that is not measured, after which all federates have discovered each other's

@@ -165,7 +165,7 @@ fn serve() -> Result<(), BenchError> {
     })
 }
 
-/// A node of a network on loopback: the first one founds the network, others join.
+/// A node of a network on loopback: the first one creates the network, others join.
 fn serve_node(number: &str, join: Option<&str>, network: node::config::Network) -> Result<(), BenchError> {
     let unusable = |error: &dyn std::fmt::Display| BenchError::Unusable(error.to_string());
     let loopback = "tcp://127.0.0.1:0";

@@ -151,7 +151,7 @@ impl Node {
             groups.take_in(turn);
             return self.give_out(turn, None);
         }
-        if self.federates.contains(&socket) && self.kernel.is_held(conn(socket)) {
+        if self.federates.contains(&socket) && self.kernel.is_paused(conn(socket)) {
             self.held.insert(socket);
             return;
         }
@@ -177,9 +177,9 @@ impl Node {
             }
             Chunk::Bytes(bytes, counted) => {
                 turn.spend(f64::from(counted.calls) * turn.costs().call_ns);
-                let (before, length) = (self.kernel.link_messages().said, bytes.len());
+                let (before, length) = (self.kernel.link_messages().services_sent, bytes.len());
                 self.kernel.handle_bytes(turn.now(), conn(socket), bytes);
-                let said = self.kernel.link_messages().said - before;
+                let said = self.kernel.link_messages().services_sent - before;
                 turn.spend(said as f64 * turn.costs().remote_message_ns / 2.0);
                 if said > 0 {
                     turn.spend(length as f64 * turn.costs().remote_byte_ns);
@@ -193,7 +193,8 @@ impl Node {
                     self.kernel.handle_link(turn.now(), LinkInput::Frame { link, frame });
                 }
                 let after = self.kernel.link_messages();
-                let (received, heard) = (after.received - before.received, after.heard - before.heard);
+                let (received, heard) =
+                    (after.received - before.received, after.services_received - before.services_received);
                 turn.spend(received as f64 * turn.costs().link_message_ns / 2.0);
                 turn.spend(heard as f64 * turn.costs().remote_message_ns / 2.0);
             }

@@ -171,7 +171,7 @@ impl Nodes {
     }
 }
 
-/// The name of a node. The founder's name comes first, so that it has links of its own and looks
+/// The name of a node. The creator's name comes first, so that it has links of its own and looks
 /// for the network when it comes back.
 pub(crate) fn name(node: usize) -> String {
     format!("N{node:02}")
@@ -255,8 +255,8 @@ mod tests {
                 for node in 0..count {
                     let plan = network.plan(&name(node)).unwrap();
                     assert_eq!(plan.bootstrap, node == 0);
-                    // The founder looks for the others first; in a tree the lower nodes look for
-                    // the founder.
+                    // The creator looks for the others first; in a tree the lower nodes look for
+                    // the creator.
                     assert!(node != 0 || shape == Shape::Tree || !plan.links.is_empty());
                 }
             }

@@ -48,7 +48,7 @@ id! {
 }
 
 impl NodeId {
-    /// A node without a network; also its number in the network that it founds.
+    /// A node without a network; also its number in the network that it creates.
     pub const SINGLE: Self = Self(1);
 
     /// The node that registered an object instance. The high half of the handle holds it.

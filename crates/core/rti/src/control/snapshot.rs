@@ -97,7 +97,7 @@ impl ControlPlane {
     /// empty one. Object models that it holds or keeps are taken from there.
     ///
     /// The limits on FOM modules are part of the snapshot. They are the same at all nodes: those of
-    /// the founding node.
+    /// the creating node.
     ///
     /// # Errors
     /// [`WireError`] if the octets are not a snapshot, or one that no history leads to.

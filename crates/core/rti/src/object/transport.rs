@@ -37,7 +37,8 @@ impl Objects {
         })
     }
 
-    /// The instance and those of its attributes that are requested; `federate` must own all of them.
+    /// The instance and those of its attributes that are requested; `federate` must own all of
+    /// them.
     fn owned(
         &self,
         federate: FederateHandle,

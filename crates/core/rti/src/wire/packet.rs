@@ -124,7 +124,7 @@ impl Interest for NetTopic {
     fn merge(&mut self, _other: &Self) {}
 
     /// FNV-1a over the contents of the topic.
-    fn lot(topic: &NetTopic) -> u64 {
+    fn shard_hash(topic: &NetTopic) -> u64 {
         let (kind, class) = kind_and_handle(topic.class());
         let parts = [u64::from(topic.execution().0), u64::from(kind), u64::from(class)];
         let octets = parts.into_iter().flat_map(u64::to_be_bytes);

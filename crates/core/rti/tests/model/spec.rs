@@ -291,7 +291,8 @@ impl Spec {
         }
     }
 
-    /// One call. Returns its outcome; all callbacks are in `notified`. `value` is the value in updates.
+    /// One call. Returns its outcome; all callbacks are in `notified`. `value` is the value in
+    /// updates.
     pub(crate) fn apply(&mut self, op: &Op, value: usize) -> Result<(), Exception> {
         let mut before = self.view();
         match op.call {

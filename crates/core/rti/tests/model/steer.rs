@@ -101,8 +101,8 @@ impl Spec {
         nth(self.instances.keys().copied(), instance as usize).unwrap_or(instance)
     }
 
-    /// An owner of a living instance, and those of the drawn attributes that it owns, or all that it
-    /// owns if it owns none of the drawn ones.
+    /// An owner of a living instance, and those of the drawn attributes that it owns, or all that
+    /// it owns if it owns none of the drawn ones.
     fn of_owner(&self, federate: usize, instance: u32, attributes: Mask) -> (usize, u32, Mask) {
         let instance = self.live(instance);
         let Some(object) = self.instances.get(&instance) else { return (federate, instance, attributes) };

@@ -27,7 +27,7 @@ pub struct Outcome {
     pub dropped: u64,
     /// Number of starts of nodes that were given up or ended.
     pub lost_nodes: u64,
-    /// Number of networks that served federates: two or more if a founder began one that later
+    /// Number of networks that served federates: two or more if a creator began one that later
     /// yielded.
     pub networks: usize,
     /// Number of times that a node paused a federate.

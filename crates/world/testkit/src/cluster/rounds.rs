@@ -238,7 +238,7 @@ impl Cluster {
     pub(super) fn judge(&mut self) -> Result<(), Failure> {
         for node in self.up() {
             for (_, stats) in self.kernel(node).network().map(|network| network.routers).unwrap_or_default() {
-                self.outcome.multicast.0 += stats.cast_messages;
+                self.outcome.multicast.0 += stats.group_messages;
                 self.outcome.multicast.1 += stats.directed_messages;
             }
             let run = Run { node, start: self.starts[node].0 };

@@ -39,7 +39,7 @@ impl FrameCounts {
             FrameKind::Life => &mut self.life,
             FrameKind::Map => &mut self.map,
             FrameKind::Log => &mut self.log,
-            FrameKind::Letter => &mut self.letters,
+            FrameKind::PeerMessage => &mut self.letters,
             FrameKind::Router => &mut self.router,
         } += 1;
     }

@@ -104,7 +104,7 @@ fn a_leader_that_was_cut_off_calls_nobody_dead() {
 }
 
 #[test]
-fn a_founder_that_starts_again_comes_back_into_its_network() {
+fn a_creator_that_starts_again_comes_back_into_its_network() {
     for kind in KINDS {
         // At once, and after the others have begun to call it less often.
         for down in [Duration::from_millis(20), Duration::from_secs(40)] {
@@ -127,7 +127,7 @@ fn a_founder_that_starts_again_comes_back_into_its_network() {
 }
 
 #[test]
-fn nodes_that_joined_the_second_network_of_a_founder_follow_it_back() {
+fn nodes_that_joined_the_second_network_of_a_creator_follow_it_back() {
     let mut network = Network::new(Kind::Tree);
     for (name, joins) in [("a", &[][..]), ("b", &["a"]), ("c", &["a"]), ("d", &["c"]), ("e", &["c"])] {
         network.start(name, joins);
@@ -152,7 +152,7 @@ fn nodes_that_joined_the_second_network_of_a_founder_follow_it_back() {
 }
 
 #[test]
-fn a_network_that_lost_its_majority_with_its_founder_begins_anew_with_it() {
+fn a_network_that_lost_its_majority_with_its_creator_begins_anew_with_it() {
     let mut network = Network::new(Kind::Tree);
     network.start("a", &[]);
     network.start("b", &["a"]);
@@ -197,7 +197,7 @@ fn who_is_let_in_by_nobody_looks_for_a_network_again() {
 }
 
 #[test]
-fn networks_of_different_founders_stay_apart() {
+fn networks_of_different_creators_stay_apart() {
     let mut network = Network::new(Kind::Tree);
     network.start("a", &[]);
     network.start("b", &["a"]);
