@@ -100,16 +100,16 @@ impl Overlay {
     }
 
     fn begin_tunnel(&mut self, now: Moment, key: NodeKey) {
-        let initiator = self.config.key > key;
+        let opens = self.config.key > key;
         let (initiator, terms) = match self.relations.get(&key) {
             Some(relation) => (relation.initiator, relation.terms.clone()),
-            None => (initiator, Bytes::new()),
+            None => (opens, Bytes::new()),
         };
-        let stage = if initiator { Stage::Opening } else { Stage::Wanted };
-        if initiator {
+        let stage = if opens { Stage::Opening } else { Stage::Wanted };
+        if opens {
             self.epoch = self.epoch.wrapping_add(1).max(1);
         }
-        let epoch = if initiator { self.epoch } else { 0 };
+        let epoch = if opens { self.epoch } else { 0 };
         self.tunnels.insert(key, Tunnel::new(now, stage, epoch, initiator, terms));
         self.knock(now, key);
     }
