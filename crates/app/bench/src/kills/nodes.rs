@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use kernel::report::NetworkReport;
 
-use crate::process::{Process, orders, say};
+use crate::process::{Process, orders, print_line};
 use crate::status::report;
 use crate::{BenchError, Launcher};
 
@@ -235,7 +235,7 @@ pub(crate) async fn play(file: &str, name: &str) -> Result<(), BenchError> {
     let kernel = node::kernel(&config).map_err(|error| unusable(&error))?;
     let node = node::Node::bind(&config, kernel).await.map_err(|error| unusable(&error))?;
     let _orders = orders();
-    say("ready");
+    print_line("ready");
     node.run(std::future::pending()).await;
     Ok(())
 }

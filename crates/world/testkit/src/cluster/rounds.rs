@@ -28,17 +28,17 @@ impl Cluster {
     /// Runs until `done` succeeds, checking it at short intervals.
     ///
     /// # Errors
-    /// A property does not hold, or `what` did not come about in time.
+    /// A property does not hold, or `state` did not come about in time.
     pub fn wait(
         &mut self,
         bound: Duration,
-        what: &str,
+        state: &str,
         done: impl Fn(&Self) -> Result<(), String>,
     ) -> Result<(), Failure> {
         let until = self.now() + bound;
         while let Err(missing) = done(self) {
             if self.now() >= until {
-                return Err(self.failure("convergence", format!("{what}: not after {bound:?}: {missing}")));
+                return Err(self.failure("convergence", format!("{state}: not after {bound:?}: {missing}")));
             }
             self.run_for(LOOK)?;
         }
