@@ -107,7 +107,7 @@ impl Execution {
             Change::Publish { class, on } => {
                 self.replicate(shared, |r, context| r.publish(context, class, on));
                 let (execution, node) = (self.id(), self.objects.node);
-                let command = Command::Publishes { execution, node, what: class, on };
+                let command = Command::Publishes { execution, node, class, on };
                 shared.proposals.push_back(Proposal::new(command));
             }
             // Reviewed at the end of the call. Its declarations go to the nodes that are already
@@ -139,8 +139,8 @@ impl Execution {
                 let taken = self.objects.apply(effects, class, from, event)?;
                 if best_effort {
                     let counters = &mut shared.peers.counters;
-                    counters.loose_taken += u64::from(taken);
-                    counters.loose_dropped += u64::from(!taken);
+                    counters.best_effort_delivered += u64::from(taken);
+                    counters.best_effort_dropped += u64::from(!taken);
                 }
             }
             ReplicaEvent::Snapshot { range, records } => {
