@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// Where to listen, in place of the configured addresses; may be given several times
     #[arg(short, long, value_name = "URL")]
     listen: Vec<ListenAddress>,
-    /// What the node calls itself
+    /// Name of the node
     #[arg(short, long)]
     name: Option<String>,
     /// A folder with FOM modules that federates may name, in addition to the configured ones

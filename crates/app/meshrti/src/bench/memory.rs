@@ -10,7 +10,7 @@ use super::{failure, launcher};
 use crate::exit::{Outcome, Status, say};
 use crate::report::{JsonFlag, Report};
 
-/// What idle federates and registered objects cost the server.
+/// Memory and processor time of the server for idle federates and registered objects.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

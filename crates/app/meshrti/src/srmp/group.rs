@@ -45,7 +45,7 @@ pub(super) struct Group {
     /// The wire format; members of different ones ignore each other
     #[arg(long, default_value = "v3")]
     profile: ProfileName,
-    /// Who this member is, unique in the group [default: at random]
+    /// Number of this member, unique in the group [default: random]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
     member: Option<u64>,
     /// The session's name, the same for all members; v3

@@ -34,12 +34,12 @@ impl Network {
                 if self.overlay.is_member(key) {
                     self.membership.retry_now(now);
                 }
-                self.order.greet(now, key);
+                self.commands.greet(now, key);
                 rti.handle_network_changed(now);
             }
             Event::Unreachable { key } => {
                 tracing::warn!(%key, "node unreachable");
-                self.order.suspect(now, key);
+                self.commands.suspect(now, key);
                 self.reformation.handle_unreachable(key);
                 rti.handle_network_changed(now);
             }

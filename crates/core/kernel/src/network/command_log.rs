@@ -7,7 +7,7 @@ use rti::{Command, Completion, Proposal, Rti};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// One node's part of the log, and what it has proposed.
-pub(crate) struct Order {
+pub(crate) struct CommandLog {
     key: NodeKey,
     seed: Seed,
     config: Config,
@@ -31,7 +31,7 @@ enum Decided {
     Restore(Bytes),
 }
 
-impl Order {
+impl CommandLog {
     /// The log of a node that is to become a member.
     pub(crate) fn new(key: NodeKey, seed: Seed, config: Config) -> Self {
         let log =
