@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 use crate::error::BenchError;
 use crate::member::{Member, received, reflected, stalled};
 use crate::process::Launcher;
-use crate::process::{PATIENCE, Process, orders, say};
+use crate::process::{PATIENCE, Process, orders, print_line};
 use crate::role;
 use crate::role::number;
 use crate::server::{Server, federation_name};
@@ -80,7 +80,7 @@ async fn run_phases(
         canary.begin();
         let begin = Instant::now();
         if !order.is_empty() {
-            who.tell(order).await?;
+            who.send_line(order).await?;
         }
         who.hear_within(word, PHASE_MAX).await?;
         phases.push(canary.phase(name, objects, begin.elapsed()).await);
@@ -90,17 +90,21 @@ async fn run_phases(
     phase("register", &mut first, &register, "registered").await?;
     let mut late = launcher.start(&role::late(server.address(), &federation)).await?.0;
     phase("discover late", &mut late, &format!("discover {objects}"), "discovered").await?;
-    late.tell(&format!("remove {objects}")).await?;
-    first.tell("resign").await?;
+    first.send_line(&format!("provide {objects}")).await?;
+    first.hear_within("counting", PHASE_MAX).await?;
+    late.send_line("request").await?;
+    phase("request values", &mut first, "", "provided").await?;
+    late.send_line(&format!("remove {objects}")).await?;
+    first.send_line("resign").await?;
     phase("resign and delete", &mut late, "", "removed").await?;
     first.hear_within("resigned", PHASE_MAX).await?;
 
     let mut second = launcher.start(&owner).await?.0;
-    late.tell(&format!("discover {objects}")).await?;
-    second.tell(&register).await?;
+    late.send_line(&format!("discover {objects}")).await?;
+    second.send_line(&register).await?;
     phase("register and discover", &mut late, "", "discovered").await?;
-    late.tell(&format!("remove {objects}")).await?;
-    second.tell("terminate").await?;
+    late.send_line(&format!("remove {objects}")).await?;
+    second.send_line("terminate").await?;
     phase("owner lost", &mut late, "", "removed").await?;
     canary.stop().await?;
     Ok(phases)
@@ -174,7 +178,8 @@ impl Canary {
     }
 }
 
-/// An owner of objects: `register COUNT`, `resign` and `terminate` are answered when they are done.
+/// An owner of objects: `register COUNT`, `resign` and `terminate` are answered when they are done,
+/// and `provide COUNT` when the values of that many objects have been requested.
 pub(crate) async fn play_owner(server: &str, federation: &str) -> Result<(), BenchError> {
     let mut orders = orders();
     let Member { federate, mut callbacks, .. } = Member::join(server, federation).await?;
@@ -182,8 +187,19 @@ pub(crate) async fn play_owner(server: &str, federation: &str) -> Result<(), Ben
     let attribute = federate.get_attribute_handle(class, "Value01").await?;
     federate.publish_object_class_attributes(class, [attribute]).await?;
     federate.set_automatic_resign_directive(ResignAction::DeleteObjects).await?;
-    tokio::task::spawn_local(async move { while callbacks.recv().await.is_some() {} });
-    say("ready");
+    let left = Rc::new(Cell::new(0_usize));
+    let requested = Rc::clone(&left);
+    tokio::task::spawn_local(async move {
+        while let Some(callback) = callbacks.recv().await {
+            if requested.get() > 0 && matches!(callback, Callback::ProvideAttributeValueUpdate(_)) {
+                requested.set(requested.get() - 1);
+                if requested.get() == 0 {
+                    print_line("provided");
+                }
+            }
+        }
+    });
+    print_line("ready");
     while let Some(order) = orders.recv().await {
         match order.iter().map(String::as_str).collect::<Vec<_>>()[..] {
             ["register", count] => {
@@ -192,11 +208,15 @@ pub(crate) async fn play_owner(server: &str, federation: &str) -> Result<(), Ben
                     updates.send(RegisterObjectInstanceRequest { object_class: Some(class) }).await?;
                 }
                 updates.drained().await?;
-                say("registered");
+                print_line("registered");
+            }
+            ["provide", count] => {
+                left.set(number(count)?);
+                print_line("counting");
             }
             ["resign"] => {
                 federate.resign_federation_execution(ResignAction::DeleteObjects).await?;
-                say("resigned");
+                print_line("resigned");
             }
             ["terminate"] => federate.terminate().await,
             _ => {}
@@ -206,16 +226,19 @@ pub(crate) async fn play_owner(server: &str, federation: &str) -> Result<(), Ben
 }
 
 /// A late subscriber: `discover COUNT` and `remove COUNT` are answered when that many have been
-/// discovered or removed.
+/// discovered or removed. `request` requests the values of all of them.
 pub(crate) async fn play_late(server: &str, federation: &str) -> Result<(), BenchError> {
     let mut orders = orders();
     let mut member = Member::join(server, federation).await?;
     let class = member.federate.get_object_class_handle("HLAobjectRoot.Wide").await?;
     let attribute = member.federate.get_attribute_handle(class, "Value01").await?;
-    say("ready");
+    print_line("ready");
     let mut subscribed = false;
     while let Some(order) = orders.recv().await {
-        let [what, count] = &order[..] else { continue };
+        let [what, count] = &order[..] else {
+            member.federate.request_class_attribute_value_update(class, [attribute], "").await?;
+            continue;
+        };
         let discover = what == "discover";
         if discover && !std::mem::replace(&mut subscribed, true) {
             member.federate.subscribe_object_class_attributes(class, [attribute]).await?;
@@ -228,7 +251,7 @@ pub(crate) async fn play_late(server: &str, federation: &str) -> Result<(), Benc
                 _ => {}
             }
         }
-        say(if discover { "discovered" } else { "removed" });
+        print_line(if discover { "discovered" } else { "removed" });
     }
     Ok(())
 }

@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Where to listen for federates, in place of the configured addresses
     #[arg(short, long, value_name = "URL")]
     listen: Vec<ListenAddress>,
-    /// What the node calls itself
+    /// Name of the node
     #[arg(short, long)]
     name: Option<String>,
     /// Another folder with FOM modules that federates may name

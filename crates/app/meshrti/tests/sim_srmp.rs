@@ -82,7 +82,7 @@ fn folder(name: &str) -> PathBuf {
     path
 }
 
-/// What an experiment wrote as CSV, all tables one after the other.
+/// The tables that an experiment wrote as CSV, one after the other.
 fn tables(path: &std::path::Path, names: &[&str]) -> String {
     let table = |name: &&str| {
         let file = path.join(format!("{name}.csv"));
@@ -102,7 +102,8 @@ fn queues_are_what_they_were_and_as_long_as_the_formulas_say() {
     assert!(chart.contains("M/M/6") && chart.ends_with("</svg>\n"), "{}", &chart[chart.len() - 20..]);
 }
 
-/// What TCP and bare multicast do is held to its figures; what SRMP does may get better, and is held to what matters.
+/// The figures of TCP and bare multicast must not change. Those of SRMP may get better: only the
+/// ones that matter are compared.
 #[test]
 fn transports_are_compared_and_tcp_is_what_it_was() {
     let path = folder("tcp");

@@ -156,7 +156,8 @@ pub struct NodeSummary {
     #[serde(default)]
     pub unowned: usize,
     /// Federates paused because a link is congested.
-    pub held: usize,
+    #[serde(alias = "held")]
+    pub paused: usize,
     /// Messages that its routers have accepted from it so far.
     pub submitted_messages: u64,
     /// Reliable messages that it has requested again from others.

@@ -5,9 +5,9 @@ mod execution;
 mod jobs;
 mod memory;
 mod network;
+mod notify;
 mod restore;
 mod shared;
-mod tell;
 mod work;
 
 use crate::caller::{Caller, Standing};
@@ -112,9 +112,9 @@ impl Rti {
         self.waiting.remove(&caller);
         self.jobs.forget(caller);
         if let Standing::Joined(execution, federate) = gone.standing
-            && let Some(x) = self.executions.get_mut(&execution)
+            && let Some(execution) = self.executions.get_mut(&execution)
         {
-            x.act(&mut self.shared, |objects, effects| objects.resign_lost(effects, federate));
+            execution.act(&mut self.shared, |objects, effects| objects.resign_lost(effects, federate));
         }
         self.shared.delivery.remove(now, gone.client);
         self.settle_network();
@@ -205,15 +205,15 @@ impl Rti {
         let Self { callers, calls, control, executions, shared, memory, .. } = self;
         let &mut Caller { standing, evolved, .. } = admit(callers, calls, caller, R::SERVICE)?;
         let joined = match standing {
-            Standing::Joined(execution, who) => executions.get_mut(&execution).zip(Some(who)),
+            Standing::Joined(execution, federate) => executions.get_mut(&execution).zip(Some(federate)),
             Standing::Open | Standing::Connected => None,
         };
-        let Some((execution, who)) = joined else {
+        let Some((execution, federate)) = joined else {
             return Err(RtiError::new(Exception::FederateNotExecutionMember, "this federate is not joined"));
         };
         let growth = memory.federations(control.bytes() + shared.object_bytes);
         let served = execution.act(shared, |objects, effects| {
-            request.serve(Context { control, objects, effects, growth, caller, call, who, evolved })
+            request.serve(Context { control, objects, effects, growth, caller, call, federate, evolved })
         });
         Ok(served?.map(R::response))
     }
@@ -272,7 +272,7 @@ impl Rti {
     }
 
     pub(crate) fn objects(&self, id: ExecutionId) -> Option<&Objects> {
-        self.executions.get(&id).map(|x| &x.objects)
+        self.executions.get(&id).map(|execution| &execution.objects)
     }
 
     pub(crate) fn delivery(&self) -> &Delivery {

@@ -57,10 +57,10 @@ pub struct InstanceStatus {
 impl Rti {
     /// The object instances of a federation execution that this node has, by class and handle.
     pub fn instances(&self, execution: ExecutionId) -> Vec<InstanceStatus> {
-        let Some(x) = self.objects(execution) else { return Vec::new() };
-        let all = x.instances.handles().filter_map(|handle| x.instances.get(handle));
+        let Some(objects) = self.objects(execution) else { return Vec::new() };
+        let all = objects.instances.handles().filter_map(|handle| objects.instances.get(handle));
         all.map(|object| {
-            let handles = &x.class_of(object.class).attributes;
+            let handles = &objects.class_of(object.class).attributes;
             let states = handles.iter().zip(object.attributes());
             InstanceStatus {
                 instance: object.handle,

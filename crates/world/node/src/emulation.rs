@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use base::{Moment, Seed};
 use bytes::Bytes;
-use wan::{Channel, Jitter, LineSpec, Loss, Order, SpecError};
+use wan::{Channel, Jitter, LineSpec, Loss, PacketOrder, SpecError};
 
 /// Longest delay, and jitter, that is emulated.
 pub const EMULATED_DELAY_MAX: Duration = wan::DELAY_MAX;
@@ -98,7 +98,7 @@ pub(crate) struct Line {
 
 impl Line {
     pub(crate) fn new(emulation: &Emulation, seed: Seed) -> Self {
-        let spec = LineSpec { order: Order::Free, ..LineSpec::from(emulation) };
+        let spec = LineSpec { order: PacketOrder::Free, ..LineSpec::from(emulation) };
         Self {
             // An idle time of less than two ticks is attributed to a late timer.
             channel: Channel::new(spec, seed).with_slack(2 * TICK),

@@ -46,7 +46,7 @@ enum What {
     Throughput(throughput::Args),
     /// One update to many subscribers, against as many single updates
     Fanout(fanout::Args),
-    /// What idle federates and registered objects cost the server
+    /// Memory and processor time of the server for idle federates and registered objects
     Memory(memory::Args),
     /// Very many objects of one federate, and what the other federates notice
     Objects(objects::Args),

@@ -34,7 +34,7 @@ pub(super) struct Args {
     /// Updates in a second
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..))]
     rate: u32,
-    /// What the group loses
+    /// Loss in the group
     #[arg(long, value_delimiter = ',', value_parser = share, default_values = ["0", "1%", "5%"])]
     loss: Vec<f64>,
     #[command(flatten)]

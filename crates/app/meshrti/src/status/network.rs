@@ -77,8 +77,8 @@ fn describe(node: &NodeReport) -> String {
         if summary.unowned > 0 {
             parts.push(format!("{} of them without an owner", summary.unowned));
         }
-        if summary.held > 0 {
-            parts.push(format!("{} held back", counted(summary.held, "federate")));
+        if summary.paused > 0 {
+            parts.push(format!("{} paused", counted(summary.paused, "federate")));
         }
         if summary.asked_again > 0 {
             parts.push(format!("asked again {}", counted(summary.asked_again as usize, "time")));
@@ -205,7 +205,7 @@ pub(crate) fn rows(network: &NetworkReport, report: &mut Report) {
             "sessions": summary.sessions,
             "instances": summary.instances,
             "unowned_instances": summary.unowned,
-            "held_federates": summary.held,
+            "paused_federates": summary.paused,
             "addresses": node.addresses,
         }));
         for channel in &summary.channels {

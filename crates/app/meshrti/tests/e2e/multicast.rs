@@ -150,7 +150,8 @@ async fn what_a_group_loses_is_asked_for_again() {
     assert!(counted(&nodes[0], "A", "group", "reliable_frames") > 0);
 }
 
-/// What is directed at an instance, and wanted at one node only, goes there by a transaction of SRMP.
+/// An interaction that is directed at an instance, and wanted at one node only, goes there by a
+/// transaction of SRMP.
 #[tokio::test]
 async fn what_is_directed_at_one_node_goes_there_alone() {
     if !has_multicast() {

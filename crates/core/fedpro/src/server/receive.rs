@@ -85,7 +85,7 @@ impl Endpoint {
             }
             _ => Err(FrameError::Unexpected {
                 message_type: header.message_type,
-                place: "as the first message of a connection",
+                context: "as the first message of a connection",
             }),
         }
     }
@@ -189,9 +189,7 @@ impl Endpoint {
         }
         session.last_heard = now;
         if let Some(number) = header.numbers.last_received {
-            let before = session.outbox.history_memory();
-            session.outbox.acknowledge(number);
-            self.usage.history -= before - session.outbox.history_memory();
+            self.usage.history -= session.outbox.acknowledge(number);
         }
         match frame.message()? {
             Message::CallRequest(body) => self.handle_call(now, key, number_of(&header)?, body),
@@ -206,7 +204,7 @@ impl Endpoint {
             _ => {
                 return Err(FrameError::Unexpected {
                     message_type: header.message_type,
-                    place: "from a client whose session runs",
+                    context: "from a client whose session runs",
                 });
             }
         }

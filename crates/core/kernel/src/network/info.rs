@@ -26,7 +26,7 @@ pub(super) struct Info {
 
 impl Info {
     /// Marks the summary as outdated.
-    pub(super) fn stir(&mut self) {
+    pub(super) fn mark_dirty(&mut self) {
         if self.due.is_none() {
             self.due = Some(self.built + INTERVAL);
         }
@@ -38,9 +38,9 @@ impl Info {
 }
 
 impl Network {
-    /// Announces a new summary if it is due. `sessions` counts the sessions, and `held` those
+    /// Announces a new summary if it is due. `sessions` counts the sessions, and `paused` those
     /// paused because of congestion.
-    pub(crate) fn tell_of_itself(&mut self, now: Moment, rti: &Rti, sessions: usize, held: usize) {
+    pub(crate) fn publish_summary(&mut self, now: Moment, rti: &Rti, sessions: usize, paused: usize) {
         if self.info.due.is_none_or(|due| due > now) {
             return;
         }
@@ -71,7 +71,7 @@ impl Network {
             sessions,
             instances: federations.iter().map(|federation| federation.instances).sum(),
             unowned: federations.iter().map(|federation| federation.unowned).sum(),
-            held,
+            paused,
             submitted_messages: self.routers.stats().first().map_or(0, |(_, stats)| stats.submitted_messages),
             asked_again: rti.network_counters().asked,
             channels,

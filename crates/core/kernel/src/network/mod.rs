@@ -1,4 +1,4 @@
-//! This node's part of a network: links to neighbours, the order of commands, the routers.
+//! This node's part of a network: links to neighbours, the log of commands, the routers.
 //!
 //! | module | concern |
 //! | --- | --- |
@@ -6,7 +6,7 @@
 //! | `events` | events of the overlay |
 //! | `admission`, `membership` | becoming a member, removing dead members |
 //! | `reformation` | the successor of a network that is lost |
-//! | `order` | proposals on their way to the replicated log and back |
+//! | `command_log` | proposals on their way to the replicated log and back |
 //! | `routers` | the routers, with a client for each neighbour |
 //! | `links` | frames in and out |
 //! | `carried` | the contents of frames |
@@ -21,6 +21,7 @@
 
 mod admission;
 mod carried;
+mod command_log;
 mod config;
 mod envelope;
 mod events;
@@ -28,7 +29,6 @@ mod groups;
 mod info;
 mod links;
 mod membership;
-mod order;
 mod reformation;
 mod routers;
 mod status;
@@ -39,17 +39,17 @@ pub use config::{LinkTarget, LinkTerms, Multicast, NetworkConfig, link_pipe};
 pub use groups::{Delivery, GroupCounts, GroupFrame, GroupInput, GroupOutput, GroupStatus};
 pub use links::{LinkInput, LinkOutput};
 pub use routers::ChannelStatus;
-pub(crate) use routers::Place;
+pub(crate) use routers::RouterClient;
 pub use status::{LinkMessages, NetworkStatus, NodeStatus};
 pub use traffic::{LinkCounts, LinkRates, LinkTraffic};
 
 use base::{Moment, NodeKey, Seed};
+use command_log::CommandLog;
 use consensus::reformation::{Contact, Reformation};
 use envelope::Unicast;
 use groups::Groups;
 use links::Links;
 use membership::{Membership, Standing};
-use order::Order;
 use overlay::{ConfigError, Overlay, TopologyKind};
 use reformation::Withheld;
 use routers::Routers;
@@ -74,7 +74,7 @@ pub(crate) struct Network {
     config: NetworkConfig,
     key: NodeKey,
     overlay: Overlay,
-    order: Order,
+    commands: CommandLog,
     routers: Routers,
     links: Links,
     groups: Groups,
@@ -85,8 +85,8 @@ pub(crate) struct Network {
     leaving: bool,
     /// The shape of the network that was found, if it differs from the configured one.
     other_shape: Option<Shape>,
-    /// When and why this node gives up its network in favour of another one of the same founder.
-    gives_way: Option<(Moment, String)>,
+    /// When and why this node gives up its network in favour of another one of the same creator.
+    yielding: Option<(Moment, String)>,
     reformation: Reformation,
     /// Messages of the log that wait until a state is stored.
     withheld: Withheld,
@@ -95,7 +95,7 @@ pub(crate) struct Network {
     info: info::Info,
     review_due: bool,
     /// The congested pipes in which messages of the present call wait.
-    waits_in: Vec<Place>,
+    waits_in: Vec<RouterClient>,
 }
 
 /// The part of a network's shape on which its nodes must agree.
@@ -111,13 +111,13 @@ pub(crate) enum Verdict {
     /// Nothing to do.
     GoOn,
     /// The node has lost its place in the network: end all sessions with this reason, and rejoin
-    /// [as a new incarnation](Network::anew).
-    BeginAnew {
+    /// [as a new incarnation](Network::rejoin).
+    Rejoin {
         /// The reason, for the federates.
         why: String,
         /// Whether this node, if configured to found networks, may found one: it was never a member
         /// of a network, or its network has yielded to another one.
-        may_found: bool,
+        may_create: bool,
     },
 }
 
@@ -154,14 +154,14 @@ impl Network {
         settings.targets = config.targets.iter().map(target).collect();
         settings.targets.extend(reformation::targets(head, &config));
         let seed = settings.seed;
-        // A former member of a network founds no other one: it rejoins that network or its
+        // A former member of a network creates no other one: it rejoins that network or its
         // successor.
         let bootstrap = config.bootstrap.filter(|_| head.is_none());
         if let Some(head) = head {
             tracing::info!(
                 network = format_args!("{:016x}", head.network),
                 voters = head.voter_names().join(", "),
-                "this node was a member of a network: it joins that, or founds its successor with a majority of the voters"
+                "this node was a member of a network: it joins that, or creates its successor with a majority of the voters"
             );
         }
         let membership = Membership::new(now, bootstrap, config.node_timeout, config.minority_timeout);
@@ -176,11 +176,11 @@ impl Network {
         }
         let topology = settings.topology;
         let mut overlay = Overlay::new(settings)?;
-        overlay.set_strength(now, None);
+        overlay.set_quorum_size(now, None);
         Ok(Self {
             key,
             groups: Groups::new(key, groups, topology != TopologyKind::Mesh),
-            order: Order::new(key, seed.split("consensus"), config.consensus.clone()),
+            commands: CommandLog::new(key, seed.split("consensus"), config.consensus.clone()),
             routers,
             overlay,
             links: Links::default(),
@@ -189,7 +189,7 @@ impl Network {
             asked: BTreeSet::new(),
             leaving: false,
             other_shape: None,
-            gives_way: None,
+            yielding: None,
             reformation,
             withheld: Withheld::default(),
             rekey: None,
@@ -201,16 +201,16 @@ impl Network {
     }
 
     /// The next incarnation of the node, with a new key. It looks for the network that it knows of.
-    /// If it `may_found`, it founds one of its own after [`NetworkConfig::minority_timeout`] at the
-    /// earliest.
+    /// If it `may_create`, it creates one of its own after [`NetworkConfig::minority_timeout`] at
+    /// the earliest.
     ///
     /// # Errors
     /// As for [`Network::new`]; but the settings were valid before.
-    pub(crate) fn anew(&self, now: Moment, may_found: bool) -> Result<Self, ConfigError> {
+    pub(crate) fn rejoin(&self, now: Moment, may_create: bool) -> Result<Self, ConfigError> {
         let key = NodeKey(Seed(self.key.0).split("anew").0.max(1));
         let mut config = self.config.clone();
         config.bootstrap =
-            config.bootstrap.filter(|_| may_found).map(|wait| wait.max(config.minority_timeout));
+            config.bootstrap.filter(|_| may_create).map(|wait| wait.max(config.minority_timeout));
         if let Some(shape) = self.other_shape {
             config.overlay.topology = shape.topology;
             config.overlay.redundancy = shape.redundancy;
@@ -264,7 +264,9 @@ impl Network {
 
     /// Whether it has left the network in order, or never was in it with others.
     pub(crate) fn has_left(&self) -> bool {
-        self.leaving && (self.order.is_removed() || self.nodes.len() <= 1) && self.reformation.is_persisted()
+        self.leaving
+            && (self.commands.is_removed() || self.nodes.len() <= 1)
+            && self.reformation.is_persisted()
     }
 
     /// Begins to leave the network in order.
@@ -282,7 +284,7 @@ impl Network {
     pub(crate) fn handle_timeout(&mut self, now: Moment) {
         self.review_due = true;
         self.overlay.handle_timeout(now);
-        self.order.handle_timeout(now);
+        self.commands.handle_timeout(now);
         if self.reformation.poll_timeout().is_some_and(|at| at <= now) {
             self.reformation.handle_timeout(now);
         }
@@ -297,22 +299,22 @@ impl Network {
         // A leaving node becomes no member and declares nobody dead. Without the filter these
         // deadlines would fire again and again.
         let membership = self.membership.poll_timeout().filter(|_| !self.leaving);
-        let standing = Moment::sooner(self.order.poll_timeout(), membership);
-        let own = Moment::sooner(self.info.poll_timeout(), self.gives_way.as_ref().map(|(at, _)| *at));
+        let standing = Moment::sooner(self.commands.poll_timeout(), membership);
+        let own = Moment::sooner(self.info.poll_timeout(), self.yielding.as_ref().map(|(at, _)| *at));
         let own = Moment::sooner(own, self.reformation.poll_timeout());
         Moment::sooner(Moment::sooner(links, standing), own)
     }
 
     /// The congested pipes in which messages sent since the last call wait. Their sender must be
     /// paused.
-    pub(crate) fn take_waits(&mut self) -> Vec<Place> {
-        let mut places = std::mem::take(&mut self.waits_in);
-        places.retain(|place| self.routers.is_congested(*place));
-        places
+    pub(crate) fn take_waits(&mut self) -> Vec<RouterClient> {
+        let mut pipes = std::mem::take(&mut self.waits_in);
+        pipes.retain(|pipe| self.routers.is_congested(*pipe));
+        pipes
     }
 
     /// A pipe that senders need no longer wait for.
-    pub(crate) fn poll_relieved(&mut self) -> Option<Place> {
+    pub(crate) fn poll_relieved(&mut self) -> Option<RouterClient> {
         self.routers.poll_relieved()
     }
 
@@ -338,7 +340,7 @@ impl Network {
         let mut any = false;
         while let Some(proposal) = rti.poll_proposal() {
             tracing::debug!(command = ?proposal.command(), "propose");
-            self.order.propose(now, proposal);
+            self.commands.propose(now, proposal);
             any = true;
         }
         any
@@ -347,20 +349,20 @@ impl Network {
     fn send(&mut self, now: Moment, outgoing: Outgoing) {
         match outgoing {
             Outgoing::Publish(packet) => {
-                let places = self.routers.publish(now, packet);
-                self.waits_in.extend(places);
+                let pipes = self.routers.publish(now, packet);
+                self.waits_in.extend(pipes);
             }
             Outgoing::Unicast { to, body, urgent } => match self.nodes.get(&to).copied() {
                 Some(key) => self.write(now, key, &Unicast::Services(body), urgent),
-                None => tracing::debug!(%to, "no such node: a letter of the services is dropped"),
+                None => tracing::debug!(%to, "no such node: a peer message is dropped"),
             },
             Outgoing::Interest { topic, any } => {
                 self.groups.note(topic, false, any);
                 self.routers.set_interest(now, topic, any);
             }
-            Outgoing::Offer { topic, any } => {
+            Outgoing::Advertise { topic, any } => {
                 self.groups.note(topic, true, any);
-                self.routers.set_offer(now, topic, any);
+                self.routers.set_advertisement(now, topic, any);
             }
         }
     }
@@ -402,14 +404,14 @@ impl Network {
         };
         again |= verdict != Verdict::GoOn;
         if any | again {
-            self.info.stir();
+            self.info.mark_dirty();
         }
         // Forwarded messages, which are the majority, make no further work possible.
         (verdict, again || self.overlay.has_events() || rti.has_outgoing())
     }
 
     fn drive_order(&mut self, now: Moment, rti: &mut Rti, done: &mut Vec<Completion>) -> bool {
-        let mut any = self.order.apply(now, rti, done);
+        let mut any = self.commands.apply(now, rti, done);
         if any {
             self.learn_nodes(now, rti);
         }

@@ -71,9 +71,9 @@ pub struct LinkMessages {
     pub grouped: u64,
     /// Messages that this node's services sent to others. Those sent in one batch are one router
     /// message.
-    pub said: u64,
+    pub services_sent: u64,
     /// Messages of other nodes' services that were accepted here.
-    pub heard: u64,
+    pub services_received: u64,
 }
 
 impl Network {
@@ -82,13 +82,13 @@ impl Network {
         LinkMessages {
             received: self.routers.received_messages(),
             grouped: self.routers.sent_to_groups(),
-            said: services.sent,
-            heard: services.delivered + services.loose_taken,
+            services_sent: services.sent,
+            services_received: services.delivered + services.best_effort_delivered,
         }
     }
 
     pub(crate) fn status(&self, rti: &Rti) -> NetworkStatus {
-        let log = self.order.log();
+        let log = self.commands.log();
         let roles = log.members();
         let members = roles.iter().map(|(&key, role)| NodeStatus {
             node: rti.control().node_by_key(key).map(|record| record.node),

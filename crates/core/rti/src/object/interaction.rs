@@ -21,19 +21,19 @@ impl Objects {
     pub(crate) fn send_interaction(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: Option<InteractionClassHandle>,
         values: Option<ParameterHandleValueMap>,
         tag: Bytes,
         stamp: Option<Stamp>,
     ) -> Result<(), RtiError> {
         let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?;
-        if !self.federate(who).published_interactions.contains(&class.handle) {
+        if !self.federate(federate).published_interactions.contains(&class.handle) {
             self.refuse_mom_interaction("sendInteraction", class.handle)?;
             let text = format!("`{}` is not published by this federate", class.name);
             return Err(RtiError::new(Exception::InteractionClassNotPublished, text));
         }
-        let (sent, payload) = (class.handle, self.interaction_payload(who, class, values, tag, stamp)?);
+        let (sent, payload) = (class.handle, self.interaction_payload(federate, class, values, tag, stamp)?);
         self.receive(effects, sent, &payload);
         self.append_payload(effects, PublishedClass::Interactions(sent), payload, None, StreamEvent::Sent);
         Ok(())
@@ -42,16 +42,16 @@ impl Objects {
     /// The payload of a request: its parameters and everything that travels with them.
     pub(super) fn interaction_payload(
         &self,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: &InteractionClass,
         values: Option<ParameterHandleValueMap>,
         tag: Bytes,
         stamp: Option<Stamp>,
     ) -> Result<Box<Payload>, RtiError> {
         let values = self.parameters_of(class, values)?;
-        let transportation = self.interaction_transportation(who, class);
+        let transportation = self.interaction_transportation(federate, class);
         let regions = RegionSet::default();
-        Ok(Box::new(Payload { producer: who, transportation, tag, stamp, regions, values }))
+        Ok(Box::new(Payload { producer: federate, transportation, tag, stamp, regions, values }))
     }
 
     /// Delivers an interaction that was sent at class `sent` to the federates of this node.
@@ -91,7 +91,7 @@ impl Objects {
                 None => {
                     let Some(at) = self.model.interaction_class(received) else { continue };
                     let values = &payload.values;
-                    let select = |place: usize| at.has_parameter(ParameterHandle(values[place].handle));
+                    let select = |index: usize| at.has_parameter(ParameterHandle(values[index].handle));
                     let body = encode(received, &select);
                     if receivers.peek().is_some() {
                         encoded.push((received, body.clone()));
@@ -128,13 +128,14 @@ impl Objects {
         Ok(values)
     }
 
-    /// The transportation and order of interactions of `class` sent by `who`.
+    /// The transportation and order of interactions of `class` sent by `federate`.
     pub(crate) fn interaction_transportation(
         &self,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: &InteractionClass,
     ) -> TransportationTypeHandle {
-        let preference = self.federates.get(&who).and_then(|f| f.interaction_preferences.get(&class.handle));
+        let preference =
+            self.federates.get(&federate).and_then(|f| f.interaction_preferences.get(&class.handle));
         preference.and_then(|preference| preference.transportation).unwrap_or(class.transportation)
     }
 }

@@ -1,6 +1,7 @@
 //! The object plane of one federation execution: its state, and the checks that every service
 //! starts with.
 
+use super::class_request::ClassRequests;
 use super::departures::Departures;
 use super::federate::{Federate, FederateSwitches, Rate, RateId};
 use super::forgotten::Forgotten;
@@ -15,6 +16,7 @@ use super::work::Kind;
 use crate::control::{ExecutionId, NodeId, PublishedClass};
 use crate::effect::{Change, Effects};
 use crate::proposal::CallerId;
+use crate::wire::Payload;
 use base::HandleState;
 use hla::api::{AttributeHandleSet, callback_request::CallbackRequest as Callback};
 use hla::fom::{Fdd, InteractionClass, ObjectClass, PRIVILEGE_TO_DELETE};
@@ -52,6 +54,7 @@ pub(crate) struct Objects {
     pub(super) published: BTreeSet<PublishedClass>,
     pub(super) tombstones: Tombstones,
     pub(super) reviews: Reviews,
+    pub(super) class_requests: ClassRequests,
     pub(super) resignations: Resignations,
     /// The kind of work that was done last.
     pub(super) last_work: Kind,
@@ -64,6 +67,8 @@ pub(crate) struct Objects {
     pub(super) abandoned: bool,
     /// Instances at home here without any owned attribute.
     unowned: HashSet<ObjectInstanceHandle, HandleState>,
+    /// The memory of the last update's payload. Most updates then allocate nothing of their own.
+    pub(super) spare_payload: Option<Box<Payload>>,
     /// Whether other nodes may follow this one. A single node need not replicate anything.
     pub(crate) replicated: bool,
     /// Update rate designators in use.
@@ -98,6 +103,7 @@ impl Objects {
             published: BTreeSet::new(),
             tombstones: Tombstones::default(),
             reviews: Reviews::default(),
+            class_requests: ClassRequests::default(),
             resignations: Resignations::default(),
             last_work: Kind::Names,
             names_after: None,
@@ -106,6 +112,7 @@ impl Objects {
             forgotten: Forgotten::default(),
             abandoned: false,
             unowned: HashSet::default(),
+            spare_payload: None,
             replicated: false,
             rates: Vec::new(),
             last_instance: 0,
@@ -222,9 +229,9 @@ impl Objects {
     }
 
     /// Sends a callback to a federate, if it is still joined.
-    pub(crate) fn tell(&self, effects: &mut Effects, federate: FederateHandle, callback: Callback) {
+    pub(crate) fn notify(&self, effects: &mut Effects, federate: FederateHandle, callback: Callback) {
         if let Some(federate) = self.federates.get(&federate) {
-            effects.tell(federate.client, callback);
+            effects.notify(federate.client, callback);
         }
     }
 
@@ -309,7 +316,7 @@ impl Objects {
     pub(crate) fn refuse_mom_class(&self, service: &str, class: ObjectClassHandle) -> Result<(), RtiError> {
         match self.mom_objects {
             Some(mom) if self.model.is_subclass(class, mom) => {
-                Err(mom_not_offered(service, &self.class_of(class).name))
+                Err(mom_not_built(service, &self.class_of(class).name))
             }
             _ => Ok(()),
         }
@@ -324,7 +331,7 @@ impl Objects {
         match self.mom_interactions {
             Some(mom) if self.model.is_interaction_subclass(class, mom) => {
                 let name = self.model.interaction_class(class).map_or("", |class| &class.name);
-                Err(mom_not_offered(service, name))
+                Err(mom_not_built(service, name))
             }
             _ => Ok(()),
         }
@@ -353,7 +360,7 @@ impl Objects {
     }
 }
 
-fn mom_not_offered(service: &str, class: &str) -> RtiError {
+fn mom_not_built(service: &str, class: &str) -> RtiError {
     RtiError::internal(format!(
         "{service}: `{class}` belongs to the management object model (clause 11), which this RTI does not offer yet"
     ))

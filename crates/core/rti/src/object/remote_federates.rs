@@ -18,11 +18,11 @@ pub(crate) struct RemoteFederate {
 }
 
 impl Objects {
-    /// All subscriptions of this node's federates that concern publishers of `what`.
-    pub(crate) fn declarations_for(&self, what: PublishedClass) -> Vec<Declaration> {
+    /// All subscriptions of this node's federates that concern publishers of `class`.
+    pub(crate) fn declarations_for(&self, class: PublishedClass) -> Vec<Declaration> {
         let mut all = Vec::new();
         for federate in self.federates.values() {
-            match what {
+            match class {
                 PublishedClass::Objects(class) => all.extend(
                     self.lineage(class)
                         .filter(|at| federate.subscriptions.contains_key(at))
@@ -212,6 +212,7 @@ impl Objects {
 
     /// Forgets a federate of another node that has resigned.
     pub(super) fn forget_remote_federate(&mut self, effects: &mut Effects, federate: FederateHandle) {
+        self.class_requests.remove_federate(federate);
         let Some(gone) = self.remote_federates.remove(&federate) else { return };
         for (class, subscribed) in gone.subscriptions {
             self.subscribed_elsewhere_changed(effects, class, &subscribed.into_keys().collect());

@@ -8,7 +8,7 @@ use crate::object::objects::Objects;
 use crate::proposal::Proposal;
 use crate::replica::context::Context;
 use crate::replica::replication::{FollowerChange, ReplicaEvent, Replication};
-use crate::wire::{PeerMessage, StreamMessage};
+use crate::wire::{PeerMessage, StreamEvent, StreamMessage};
 use router::WireError;
 
 /// The machines of one federation execution.
@@ -49,9 +49,7 @@ impl Execution {
         shared: &mut Shared,
         act: impl FnOnce(&mut Objects, &mut Effects) -> T,
     ) -> T {
-        let mut effects = std::mem::take(&mut shared.effects);
-        let result = act(&mut self.objects, &mut effects);
-        shared.effects = effects;
+        let result = act(&mut self.objects, &mut shared.effects);
         self.settle(shared);
         result
     }
@@ -102,11 +100,14 @@ impl Execution {
         match change {
             Change::Append { class, event, best_effort, after } => {
                 self.replicate(shared, |r, context| r.append(context, class, &event, best_effort, after));
+                if let StreamEvent::Updated { payload, .. } = event {
+                    self.objects.reuse(payload);
+                }
             }
             Change::Publish { class, on } => {
                 self.replicate(shared, |r, context| r.publish(context, class, on));
                 let (execution, node) = (self.id(), self.objects.node);
-                let command = Command::Publishes { execution, node, what: class, on };
+                let command = Command::Publishes { execution, node, class, on };
                 shared.proposals.push_back(Proposal::new(command));
             }
             // Reviewed at the end of the call. Its declarations go to the nodes that are already
@@ -138,8 +139,8 @@ impl Execution {
                 let taken = self.objects.apply(effects, class, from, event)?;
                 if best_effort {
                     let counters = &mut shared.peers.counters;
-                    counters.loose_taken += u64::from(taken);
-                    counters.loose_dropped += u64::from(!taken);
+                    counters.best_effort_delivered += u64::from(taken);
+                    counters.best_effort_dropped += u64::from(!taken);
                 }
             }
             ReplicaEvent::Snapshot { range, records } => {

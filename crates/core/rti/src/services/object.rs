@@ -16,104 +16,122 @@ fn no_retraction(_: ()) -> Reply<MessageRetractionReturn> {
 }
 
 impl Serve for UpdateAttributeValuesRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+    fn serve(self, Context { objects, effects, federate, .. }: Context<'_>) -> Served<()> {
         let (instance, values) = (self.object_instance, self.attribute_values);
-        objects.update(effects, who, instance, values, self.user_supplied_tag, None).map(Reply::Now)
+        objects.update(effects, federate, instance, values, self.user_supplied_tag, None).map(Reply::Now)
     }
 }
 
 impl Serve for UpdateAttributeValuesWithTimeRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<MessageRetractionReturn> {
+    fn serve(
+        self,
+        Context { objects, effects, federate, .. }: Context<'_>,
+    ) -> Served<MessageRetractionReturn> {
         let stamp = Stamp::read(objects.time, self.time.as_ref())?;
         let (instance, values) = (self.object_instance, self.attribute_values);
-        objects.update(effects, who, instance, values, self.user_supplied_tag, Some(stamp)).map(no_retraction)
+        objects
+            .update(effects, federate, instance, values, self.user_supplied_tag, Some(stamp))
+            .map(no_retraction)
     }
 }
 
 impl Serve for SendInteractionRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+    fn serve(self, Context { objects, effects, federate, .. }: Context<'_>) -> Served<()> {
         let (class, values) = (self.interaction_class, self.parameter_values);
-        objects.send_interaction(effects, who, class, values, self.user_supplied_tag, None).map(Reply::Now)
+        objects
+            .send_interaction(effects, federate, class, values, self.user_supplied_tag, None)
+            .map(Reply::Now)
     }
 }
 
 impl Serve for SendInteractionWithTimeRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<MessageRetractionReturn> {
+    fn serve(
+        self,
+        Context { objects, effects, federate, .. }: Context<'_>,
+    ) -> Served<MessageRetractionReturn> {
         let stamp = Stamp::read(objects.time, self.time.as_ref())?;
         let (class, values) = (self.interaction_class, self.parameter_values);
         objects
-            .send_interaction(effects, who, class, values, self.user_supplied_tag, Some(stamp))
+            .send_interaction(effects, federate, class, values, self.user_supplied_tag, Some(stamp))
             .map(no_retraction)
     }
 }
 
 impl Serve for SendDirectedInteractionRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+    fn serve(self, Context { objects, effects, federate, .. }: Context<'_>) -> Served<()> {
         let (class, instance) = (self.interaction_class, self.object_instance);
         let (values, tag) = (self.parameter_values, self.user_supplied_tag);
-        objects.send_directed(effects, who, class, instance, values, tag, None).map(Reply::Now)
+        objects.send_directed(effects, federate, class, instance, values, tag, None).map(Reply::Now)
     }
 }
 
 impl Serve for SendDirectedInteractionWithTimeRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<MessageRetractionReturn> {
+    fn serve(
+        self,
+        Context { objects, effects, federate, .. }: Context<'_>,
+    ) -> Served<MessageRetractionReturn> {
         let stamp = Stamp::read(objects.time, self.time.as_ref())?;
         let (class, instance) = (self.interaction_class, self.object_instance);
         let (values, tag) = (self.parameter_values, self.user_supplied_tag);
-        objects.send_directed(effects, who, class, instance, values, tag, Some(stamp)).map(no_retraction)
+        objects.send_directed(effects, federate, class, instance, values, tag, Some(stamp)).map(no_retraction)
     }
 }
 
 impl Serve for RegisterObjectInstanceRequest {
     fn serve(self, context: Context<'_>) -> Served<ObjectInstanceHandle> {
         let names = context.names();
-        let Context { objects, effects, mut growth, who, .. } = context;
+        let Context { objects, effects, mut growth, federate, .. } = context;
         growth.check(objects.bytes_of_instance(self.object_class, ""))?;
-        objects.register(effects, names, who, self.object_class, None).map(Reply::Now)
+        objects.register(effects, names, federate, self.object_class, None).map(Reply::Now)
     }
 }
 
 impl Serve for RegisterObjectInstanceWithNameRequest {
     fn serve(self, context: Context<'_>) -> Served<ObjectInstanceHandle> {
         let names = context.names();
-        let Context { objects, effects, mut growth, who, .. } = context;
+        let Context { objects, effects, mut growth, federate, .. } = context;
         growth.check(objects.bytes_of_instance(self.object_class, &self.object_instance_name))?;
         let name = Some(self.object_instance_name.as_str());
-        objects.register(effects, names, who, self.object_class, name).map(Reply::Now)
+        objects.register(effects, names, federate, self.object_class, name).map(Reply::Now)
     }
 }
 
 impl Serve for DeleteObjectInstanceRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
-        objects.delete(effects, who, self.object_instance, &self.user_supplied_tag, None).map(Reply::Now)
+    fn serve(self, Context { objects, effects, federate, .. }: Context<'_>) -> Served<()> {
+        objects.delete(effects, federate, self.object_instance, &self.user_supplied_tag, None).map(Reply::Now)
     }
 }
 
 impl Serve for DeleteObjectInstanceWithTimeRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<MessageRetractionReturn> {
+    fn serve(
+        self,
+        Context { objects, effects, federate, .. }: Context<'_>,
+    ) -> Served<MessageRetractionReturn> {
         let stamp = Stamp::read(objects.time, self.time.as_ref())?;
         let tag = &self.user_supplied_tag;
-        objects.delete(effects, who, self.object_instance, tag, Some(stamp)).map(no_retraction)
+        objects.delete(effects, federate, self.object_instance, tag, Some(stamp)).map(no_retraction)
     }
 }
 
 impl Serve for LocalDeleteObjectInstanceRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
-        objects.local_delete(effects, who, self.object_instance).map(Reply::Now)
+    fn serve(self, Context { objects, effects, federate, .. }: Context<'_>) -> Served<()> {
+        objects.local_delete(effects, federate, self.object_instance).map(Reply::Now)
     }
 }
 
 impl Serve for RequestInstanceAttributeValueUpdateRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+    fn serve(self, Context { objects, effects, federate, .. }: Context<'_>) -> Served<()> {
         let (attributes, tag) = (self.attributes.as_ref(), &self.user_supplied_tag);
-        objects.request_instance_update(effects, who, self.object_instance, attributes, tag).map(Reply::Now)
+        objects
+            .request_instance_update(effects, federate, self.object_instance, attributes, tag)
+            .map(Reply::Now)
     }
 }
 
 impl Serve for RequestClassAttributeValueUpdateRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+    fn serve(self, Context { objects, effects, federate, .. }: Context<'_>) -> Served<()> {
         let (attributes, tag) = (self.attributes.as_ref(), &self.user_supplied_tag);
-        objects.request_class_update(effects, who, self.object_class, attributes, tag).map(Reply::Now)
+        objects.request_class_update(effects, federate, self.object_class, attributes, tag).map(Reply::Now)
     }
 }
 
@@ -131,12 +149,12 @@ impl<'a> Context<'a> {
         names.iter().try_for_each(|name| NameTable::check_legal(name))?;
         check_count("names of object instances", self.names().len() + names.len() - 1, INSTANCE_NAMES_MAX)?;
         self.growth.check(NameTable::bytes_of(&names))?;
-        let (execution, federate) = (self.objects.id, self.who);
+        let (execution, federate) = (self.objects.id, self.federate);
         self.propose::<R>(Command::ReserveNames { execution, federate, names, multiple })
     }
 
     fn propose_release<R: Request<Output = ()>>(&mut self, names: BTreeSet<String>) -> Served<()> {
-        let (execution, federate) = (self.objects.id, self.who);
+        let (execution, federate) = (self.objects.id, self.federate);
         self.propose::<R>(Command::ReleaseNames { execution, federate, names })
     }
 }

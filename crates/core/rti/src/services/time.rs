@@ -9,7 +9,7 @@ impl Context<'_> {
     /// Sets asynchronous delivery. It matters only once federates can be time-constrained; to
     /// others everything is delivered at once (8.14).
     fn deliver_asynchronously(&mut self, on: bool, already: Exception) -> Served<()> {
-        let federate = self.objects.federate_mut(self.who);
+        let federate = self.objects.federate_mut(self.federate);
         let (client, state) = (federate.client, &mut federate.asynchronous_delivery);
         if *state == on {
             let state = if on { "enabled" } else { "disabled" };

@@ -36,7 +36,7 @@ pub(super) struct ExerciseFlags {
     /// This topology alone
     #[arg(long, value_enum, value_name = "HOW")]
     topology: Option<TopologyName>,
-    /// Whose entities are neighbours on the ground
+    /// Hosts whose entities are neighbours on the ground
     #[arg(long, value_enum, value_name = "HOW")]
     placement: Option<PlacementName>,
 }

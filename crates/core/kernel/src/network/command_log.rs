@@ -7,7 +7,7 @@ use rti::{Command, Completion, Proposal, Rti};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// One node's part of the log, and what it has proposed.
-pub(crate) struct Order {
+pub(crate) struct CommandLog {
     key: NodeKey,
     seed: Seed,
     config: Config,
@@ -31,7 +31,7 @@ enum Decided {
     Restore(Bytes),
 }
 
-impl Order {
+impl CommandLog {
     /// The log of a node that is to become a member.
     pub(crate) fn new(key: NodeKey, seed: Seed, config: Config) -> Self {
         let log =
@@ -58,8 +58,8 @@ impl Order {
     }
 
     /// Founds the log of a group together with the group's other first voters.
-    pub(crate) fn begin_group(&mut self, now: Moment, founder: NodeKey, voters: BTreeSet<NodeKey>) {
-        self.log = Consensus::begin_group(now, self.key, founder, voters, self.seed, self.config.clone())
+    pub(crate) fn begin_group(&mut self, now: Moment, creator: NodeKey, voters: BTreeSet<NodeKey>) {
+        self.log = Consensus::begin_group(now, self.key, creator, voters, self.seed, self.config.clone())
             .expect("the settings are checked at the start, and this node is one of the voters");
         for (_, proposal) in std::mem::take(&mut self.in_flight) {
             self.propose(now, proposal);
