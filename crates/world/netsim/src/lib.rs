@@ -10,7 +10,7 @@
 //!   healed.
 //! - [`Simulation`]: hosts of a user-defined type ([`Host`]) on a network.
 //! - [`Slots`]: storage for things in flight, by number.
-//! - [`casts`]: the multicast groups of one simulated node.
+//! - [`multicast`]: the multicast groups of one simulated node.
 //! - [`cluster`]: hosts whose processors and network interfaces take time, for questions of
 //!   performance.
 //! - [`routers`]: the router machine on such a cluster, as tree and as mesh, and pairs of federates
@@ -27,11 +27,11 @@
 //! The draws for a packet depend on the seed, its link, its number there and the rule. A new host,
 //! link or rule therefore changes nothing elsewhere.
 
-pub mod casts;
 pub mod cluster;
 pub mod exercise;
 mod fault;
 mod link;
+pub mod multicast;
 mod network;
 mod queue;
 pub mod queueing;
