@@ -162,18 +162,21 @@ fn a_few_receivers_as_a_table_and_wrong_use() {
         "{text}"
     );
     for (arguments, why) in [
-        (["table1", "--receivers", "5"], "Table 1 has four hosts"),
+        (["table1", "--receivers", "5"], "hint: --receivers is an option of srmp-scale, srmp-goals, srmp-q1"),
         (
             ["router-tree-vs-mesh", "--receivers", "5"],
-            "only srmp-scale, srmp-goals and srmp-q1 have receivers",
+            "hint: --receivers is an option of srmp-scale, srmp-goals, srmp-q1",
         ),
         (["srmp-scale", "--receivers", "0"], "0 is not in 1.."),
-        (["srmp-tcp", "--receivers", "5"], "srmp-q1 have receivers"),
+        (
+            ["srmp-tcp", "--receivers", "5"],
+            "hint: --receivers is an option of srmp-scale, srmp-goals, srmp-q1",
+        ),
         (
             ["table1", "--seconds", "100"],
-            "--seconds is for scenarios with `kind = \"exercise\"` and srmp-queueing",
+            "hint: --seconds is an option of exercise, juo, sfexpress, million, srmp-consistency",
         ),
-        (["srmp-q1", "--seconds", "5"], "--seconds must be 10 or more"),
+        (["srmp-q1", "--seconds", "5"], "5 is not in 10..=86400"),
     ] {
         let output = sim(&arguments);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -36,11 +36,13 @@
 
 mod call;
 mod callbacks;
+mod counts;
 mod driver;
 mod error;
 mod evoke;
 mod federate;
 pub mod fom;
+mod guard;
 mod options;
 mod pending;
 mod services;

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use base::{Moment, Seed};
-use fabric::arrivals::{Gaps, Sources};
-use fabric::units::{Picos, Share};
 use kernel::TopologyKind;
+use netmodel::arrivals::{Gaps, Sources};
+use netmodel::units::{Picos, Share};
 use netsim::cluster::Ethernet;
 use workload::{ConfigError, Emission, Generator, Mode, Workload};
 

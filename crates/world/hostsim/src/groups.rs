@@ -4,9 +4,13 @@ use std::net::SocketAddr;
 use std::ops::{Add, Sub};
 
 use base::{Moment, Rng, Seed};
-use fabric::units::Share;
 use kernel::Kernel;
+<<<<<<< HEAD
+use netmodel::units::Share;
+use netsim::casts::{CastSettings, CastTotals, Casts, FRAME_BYTES, address};
+=======
 use netsim::multicast::{FRAME_BYTES, GroupSettings, GroupTotals, MulticastGroups, address};
+>>>>>>> words
 use rand_core::RngCore;
 
 use crate::federation::Multicast;

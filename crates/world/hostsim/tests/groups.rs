@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use base::Seed;
 use common::{FREE, chain, done};
-use fabric::units::parse_share;
 use hostsim::{
     COPY_PART, Costs, Federation, HostModel, Joined, Multicast, Placement, Report, Task, Work, run,
 };
+use netmodel::units::parse_share;
 
 const UPDATES: u32 = 1_000;
 const OTHERS: u64 = 5;

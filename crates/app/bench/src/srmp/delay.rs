@@ -4,11 +4,12 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use node::srmp::Interface;
 use srmp::Event;
+use srmp_udp::Interface;
 
 use super::{Kind, SILENCE, bare, members};
-use crate::{BenchError, Rounds};
+use crate::error::BenchError;
+use console::rounds::Rounds;
 
 /// Bytes of the time stamp in a message.
 const STAMP_BYTES: usize = 8;

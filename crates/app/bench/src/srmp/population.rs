@@ -10,14 +10,15 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use node::srmp::{HostConfig, Interface, SrmpEvents, SrmpHost};
 use srmp::Event;
 use srmp::model::{DataId, MemberId, Profile, StreamKey};
 use srmp::rate::Rate;
+use srmp_udp::{HostConfig, Interface, SrmpEvents, SrmpHost};
 
 use super::members::group;
+use crate::error::BenchError;
+use crate::process::Launcher;
 use crate::process::{Process, orders, print_line};
-use crate::{BenchError, Launcher};
 
 /// Bytes of a message.
 const BODY_BYTES: usize = 200;

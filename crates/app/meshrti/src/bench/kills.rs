@@ -7,11 +7,11 @@ use bench::Launcher;
 use bench::kills::{Micros, Outcome, Plan, Recovery, Shape, measure};
 use serde_json::{Value, json};
 
-use super::progress::Progress;
-use super::table::{Table, figure};
 use super::{failure, launcher};
-use crate::exit::{Failure, Outcome as Exit, Status, say};
-use crate::report::{JsonFlag, Report};
+use console::exit::{Failure, Outcome as Exit, Status, say};
+use console::progress::Progress;
+use console::report::{JsonFlag, Report};
+use console::table::{Table, figure};
 
 /// The maximum number of violations printed. All are counted.
 const SHOWN: usize = 20;

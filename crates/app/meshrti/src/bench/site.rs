@@ -3,11 +3,11 @@
 use bench::site::{Carrier, Plan, Site, measure};
 use serde_json::{Value, json};
 
-use super::progress::Progress;
-use super::table::{Table, figure, or_dash};
 use super::{failure, launcher, size};
-use crate::exit::{Outcome, Status, say};
-use crate::report::{JsonFlag, Report};
+use console::exit::{Outcome, Status, say};
+use console::progress::Progress;
+use console::report::{JsonFlag, Report};
+use console::table::{Table, figure, or_dash};
 
 /// Nodes of one site: reliable updates over links, and through a multicast group that loses datagrams.
 #[derive(clap::Args)]

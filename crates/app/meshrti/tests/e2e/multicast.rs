@@ -315,7 +315,7 @@ fn srmp_send_copies_lines_and_says_what_is_wrong() {
 #[test]
 fn the_program_of_the_guide_is_the_example() {
     let guide = include_str!("../../../../../docs/guide/srmp.md");
-    let example = include_str!("../../../../world/node/examples/srmp.rs");
+    let example = include_str!("../../../../world/srmp-udp/examples/member.rs");
     let program = example.split_once("\n\n").expect("its head comes first").1;
     assert!(guide.contains(program.trim_end()), "docs/guide/srmp.md shows another program");
 }

@@ -18,6 +18,7 @@
 //!   [`departures`]: federates that had just left them.
 
 pub(crate) mod apply;
+mod class_request;
 mod declaration;
 mod departures;
 mod directed;

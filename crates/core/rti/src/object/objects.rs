@@ -1,6 +1,7 @@
 //! The object plane of one federation execution: its state, and the checks that every service
 //! starts with.
 
+use super::class_request::ClassRequests;
 use super::departures::Departures;
 use super::federate::{Federate, FederateSwitches, Rate, RateId};
 use super::forgotten::Forgotten;
@@ -53,6 +54,7 @@ pub(crate) struct Objects {
     pub(super) published: BTreeSet<PublishedClass>,
     pub(super) tombstones: Tombstones,
     pub(super) reviews: Reviews,
+    pub(super) class_requests: ClassRequests,
     pub(super) resignations: Resignations,
     /// The kind of work that was done last.
     pub(super) last_work: Kind,
@@ -101,6 +103,7 @@ impl Objects {
             published: BTreeSet::new(),
             tombstones: Tombstones::default(),
             reviews: Reviews::default(),
+            class_requests: ClassRequests::default(),
             resignations: Resignations::default(),
             last_work: Kind::Names,
             names_after: None,

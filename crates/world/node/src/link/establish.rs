@@ -9,12 +9,12 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::UdpSocket;
 
 use super::datagram::{DatagramReceiver, DatagramSender, Way};
-use super::emulation::{Emulation, Line};
 use super::frame::{self, FrameError, FrameReader};
 use super::hello::{DatagramOffer, HELLO_BYTES_MAX, Hello, HelloError};
-use super::options::{BestEffort, DEFAULT_MTU, LinkOptions};
 use super::sockets::bind_udp;
 use super::stream::{BoxRead, BoxWrite, Raw};
+use crate::emulation::{Emulation, Line};
+use crate::url::{BestEffort, DEFAULT_MTU, LinkOptions};
 
 /// A link that is ready for the machines.
 pub(crate) struct Established {
