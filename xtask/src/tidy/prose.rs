@@ -56,7 +56,7 @@ fn paragraphs(text: &str) -> Vec<Vec<Line<'_>>> {
 fn split(line: &str) -> (&str, Option<&str>) {
     let mut found = line.match_indices("//").filter(|(at, _)| {
         let before = &line[..*at];
-        !before.ends_with(':') && before.matches('"').count() % 2 == 0
+        !before.ends_with(':') && before.matches('"').count().is_multiple_of(2)
     });
     match found.next() {
         Some((at, _)) => (&line[..at], Some(line[at..].trim_start_matches(['/', '!']))),

@@ -75,14 +75,14 @@ async fn run_phases(
 
     let owner = role::owner(server.address(), &federation);
     let mut first = launcher.start(&owner).await?.0;
-    let mut phase = async |name, who: &mut Process, order: &str, word: &str| {
+    let mut phase = async |name, process: &mut Process, order: &str, word: &str| {
         progress(name);
         canary.begin();
         let begin = Instant::now();
         if !order.is_empty() {
-            who.send_line(order).await?;
+            process.send_line(order).await?;
         }
-        who.hear_within(word, PHASE_MAX).await?;
+        process.hear_within(word, PHASE_MAX).await?;
         phases.push(canary.phase(name, objects, begin.elapsed()).await);
         Ok::<(), BenchError>(())
     };

@@ -10,7 +10,7 @@
 //!   healed.
 //! - [`Simulation`]: hosts of a user-defined type ([`Host`]) on a network.
 //! - [`Slots`]: storage for things in flight, by number.
-//! - [`casts`]: the multicast groups of one simulated node.
+//! - [`multicast`]: the multicast groups of one simulated node.
 //! - [`cluster`]: hosts whose processors and network interfaces take time, for questions of
 //!   performance.
 //! - [`Digest`]: a fingerprint of every delivery and every draw in 64 bits. Two runs with one seed
@@ -19,10 +19,10 @@
 //! The draws for a packet depend on the seed, its link, its number there and the rule. A new host,
 //! link or rule therefore changes nothing elsewhere.
 
-pub mod casts;
 pub mod cluster;
 mod fault;
 mod link;
+pub mod multicast;
 mod network;
 mod queue;
 mod simulation;

@@ -12,9 +12,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         config.interface = "lo".parse()?;
         Ok::<_, Box<dyn std::error::Error>>(SrmpHost::open(config)?)
     };
-    let (speaker, _its_events) = member()?;
+    let (sender, _its_events) = member()?;
     let (listener, mut events) = member()?;
-    speaker.send1(DataId(7), "the door is open".into(), false)?;
+    sender.send1(DataId(7), "the door is open".into(), false)?;
     while let Some(event) = events.recv().await {
         if let Event::Mode1 { from, data, body, .. } = event {
             println!("{from} says of {data}: {}", String::from_utf8_lossy(&body));
@@ -22,6 +22,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     listener.leave().await;
-    speaker.leave().await;
+    sender.leave().await;
     Ok(())
 }

@@ -119,7 +119,7 @@ impl Driver {
         self.io.events_dropped = state.io.events_dropped;
         state.io = self.io;
         if state.collect_events() {
-            shared.told.notify_one();
+            shared.events_ready.notify_one();
         }
         shared.moved.notify_waiters();
         let lines = [
@@ -218,7 +218,7 @@ impl Drop for Driver {
         state.io = IoCounters { events_dropped: state.io.events_dropped, ..self.io };
         state.is_over = true;
         drop(state);
-        self.shared.told.notify_one();
+        self.shared.events_ready.notify_one();
         self.shared.moved.notify_waiters();
     }
 }

@@ -71,7 +71,7 @@ impl SrmpEvents {
             if let Some(event) = self.try_recv() {
                 return Some(event);
             }
-            let heard = self.shared.told.notified();
+            let heard = self.shared.events_ready.notified();
             {
                 let state = self.shared.lock();
                 if !state.events.is_empty() {

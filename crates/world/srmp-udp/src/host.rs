@@ -25,7 +25,7 @@ pub(super) struct Shared {
     /// Signals the driver that it has work.
     pub(super) wake: Notify,
     /// Signals the application that there are events.
-    pub(super) told: Notify,
+    pub(super) events_ready: Notify,
     /// Signals that messages were handed to the network, or that the host has ended.
     pub(super) moved: Notify,
 }
@@ -129,7 +129,7 @@ impl SrmpHost {
             state: Mutex::new(state),
             clock,
             wake: Notify::new(),
-            told: Notify::new(),
+            events_ready: Notify::new(),
             moved: Notify::new(),
         });
         let driver = Driver::new(Arc::clone(&shared), sockets, &config);

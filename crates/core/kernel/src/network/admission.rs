@@ -139,7 +139,7 @@ impl Network {
         self.is_member().then_some(if here > voters().count() / 2 { count } else { 0 })
     }
 
-    /// Founds a network of its own.
+    /// Creates a network of its own.
     pub(super) fn bootstrap(&mut self, now: Moment) {
         let clock = self.config.overlay.clock_millis.unwrap_or(0);
         let millis = clock.saturating_add(now.as_nanos() / 1_000_000);

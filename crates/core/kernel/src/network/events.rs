@@ -51,7 +51,8 @@ impl Network {
                 self.membership.found(now);
                 let same = self.reformation.head().is_some_and(|head| head.network == network);
                 if same && self.reformation.has_promised() {
-                    self.rekey = Some("the network lives, and this node had promised to found its successor");
+                    self.rekey =
+                        Some("the network lives, and this node had promised to create its successor");
                 }
             }
             // The joining node is the one that adopts the other's shape.

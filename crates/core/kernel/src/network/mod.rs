@@ -115,8 +115,8 @@ pub(crate) enum Verdict {
     Rejoin {
         /// The reason, for the federates.
         why: String,
-        /// Whether this node, if configured to found networks, may found one: it was never a member
-        /// of a network, or its network has yielded to another one.
+        /// Whether this node, if configured to create networks, may create one: it was never a
+        /// member of a network, or its network has yielded to another one.
         may_create: bool,
     },
 }

@@ -66,10 +66,11 @@ fn work(jobs: &Receiver<Job>, done: &UnboundedSender<JobDone>) {
 /// Runs a job. A panic costs only the call for which the job is.
 fn run(job: Job) -> JobDone {
     let id = job.id();
-    catch_unwind(AssertUnwindSafe(|| job.run())).unwrap_or_else(|panic| JobDone::panicked(id, said(&*panic)))
+    catch_unwind(AssertUnwindSafe(|| job.run()))
+        .unwrap_or_else(|panic| JobDone::panicked(id, panic_message(&*panic)))
 }
 
-fn said(panic: &(dyn Any + Send)) -> String {
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it panicked".to_owned())
 }
@@ -117,8 +118,8 @@ mod tests {
     #[test]
     fn a_panic_says_why() {
         let panic = catch_unwind(|| panic!("at {}", 7)).expect_err("it panics");
-        assert_eq!(said(&*panic), "at 7");
+        assert_eq!(panic_message(&*panic), "at 7");
         let panic = catch_unwind(|| panic!("plain")).expect_err("it panics");
-        assert_eq!(said(&*panic), "plain");
+        assert_eq!(panic_message(&*panic), "plain");
     }
 }

@@ -20,7 +20,7 @@ pub use srmp::frames::FRAME_BYTES;
 
 /// Settings of the groups of a site.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CastSettings {
+pub struct GroupSettings {
     /// Minimum rate of congestion control, in bit/s.
     pub rate_min: u64,
     /// Maximum number of messages that wait in a group for its rate. Further ones wait in the
@@ -50,7 +50,7 @@ pub struct Datagram {
 
 /// Counters of the traffic in groups.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct CastTotals {
+pub struct GroupTotals {
     /// Router frames sent, counted once regardless of the number of receivers.
     pub sent_frames: u64,
     /// Those of them that the group repairs.
@@ -71,7 +71,7 @@ pub struct CastTotals {
     pub recovered_frames: u64,
 }
 
-impl CastTotals {
+impl GroupTotals {
     fn each(self, other: Self, with: fn(u64, u64) -> u64) -> Self {
         Self {
             sent_frames: with(self.sent_frames, other.sent_frames),
@@ -87,7 +87,7 @@ impl CastTotals {
     }
 }
 
-impl Add for CastTotals {
+impl Add for GroupTotals {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -96,7 +96,7 @@ impl Add for CastTotals {
 }
 
 /// The difference from an earlier count.
-impl Sub for CastTotals {
+impl Sub for GroupTotals {
     type Output = Self;
 
     fn sub(self, before: Self) -> Self {
@@ -116,11 +116,12 @@ struct Membership {
 /// The groups of one node.
 ///
 /// # Contract
-/// After every input to the kernel or to this machine, and at [`Casts::poll_timeout`], call
-/// [`Casts::settle`] and then [`Casts::poll_transmit`] until both have nothing left.
+/// After every input to the kernel or to this machine, and at [`MulticastGroups::poll_timeout`],
+/// call [`MulticastGroups::settle`] and then [`MulticastGroups::poll_transmit`] until both have
+/// nothing left.
 #[derive(Debug)]
-pub struct Casts {
-    settings: CastSettings,
+pub struct MulticastGroups {
+    settings: GroupSettings,
     seed: Seed,
     memberships: BTreeMap<usize, Membership>,
     /// Groups that the node has left and that still have to announce it.
@@ -128,19 +129,19 @@ pub struct Casts {
     /// The last epoch, shared by all groups: a new membership gets a higher one.
     epoch: u32,
     /// Totals of ended memberships.
-    past: CastTotals,
+    past: GroupTotals,
 }
 
-impl Casts {
+impl MulticastGroups {
     /// Creates a node without memberships.
-    pub fn new(settings: CastSettings, seed: Seed) -> Self {
+    pub fn new(settings: GroupSettings, seed: Seed) -> Self {
         Self {
             settings,
             seed,
             memberships: BTreeMap::new(),
             leaving: VecDeque::new(),
             epoch: 0,
-            past: CastTotals::default(),
+            past: GroupTotals::default(),
         }
     }
 
@@ -150,7 +151,7 @@ impl Casts {
     }
 
     /// Totals so far, ended memberships included.
-    pub fn totals(&self) -> CastTotals {
+    pub fn totals(&self) -> GroupTotals {
         let leaving = self.leaving.iter().map(|(_, membership)| membership);
         leaving.chain(self.memberships.values()).map(Membership::totals).fold(self.past, Add::add)
     }
@@ -194,13 +195,13 @@ impl Casts {
                 return Some(datagram(*group, transmit));
             }
             let ended = self.leaving.pop_front();
-            self.past = self.past + ended.map_or_else(CastTotals::default, |(_, ended)| ended.totals());
+            self.past = self.past + ended.map_or_else(GroupTotals::default, |(_, ended)| ended.totals());
         }
         let mut all = self.memberships.iter_mut();
         all.find_map(|(group, membership)| Some(datagram(*group, membership.endpoint.poll_transmit(now)?)))
     }
 
-    /// Moment of the next call of [`Casts::settle`] without input.
+    /// Moment of the next call of [`MulticastGroups::settle`] without input.
     pub fn poll_timeout(&self) -> Option<Moment> {
         self.memberships.values().filter_map(|membership| membership.endpoint.poll_timeout()).min()
     }
@@ -294,10 +295,10 @@ impl Membership {
         }
     }
 
-    fn totals(&self) -> CastTotals {
+    fn totals(&self) -> GroupTotals {
         let counters = self.endpoint.counters();
         let (sent, received) = (&counters.endpoint.sent, &counters.endpoint.received);
-        CastTotals {
+        GroupTotals {
             sent_frames: self.frames.sent(),
             reliable_frames: self.frames.reliable(),
             received_frames: self.frames.received(),
