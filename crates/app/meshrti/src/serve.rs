@@ -45,33 +45,19 @@ pub(crate) struct Args {
     /// Join the network that this node is part of; it tells the rest
     #[arg(long, value_name = "URL")]
     join: Option<LinkUrl>,
-<<<<<<< HEAD
     /// Make and keep another link to a node, or share multicast groups
-=======
-    /// Make and keep a link to another node; may be given several times, in addition to the
-    /// configured ones
->>>>>>> words
     ///
     /// `srmp://GROUP:PORT` shares multicast groups with the other nodes of the site: what several
     /// of them want is sent once. With the options interface=eth0, groups=8, ttl=1, key=FILE,
     /// rate-min=100Mbit/s, and those of an emulated line. It comes in addition to links, which it
     /// needs.
     ///
-<<<<<<< HEAD
-    /// Options follow the URL: delay=20ms, jitter=2ms, loss=0.5%, rate=10Mbit/s (emulated, in both directions; with back-
-    /// before them for what the other side sends), best-effort=stream|udp|datagram, mtu=1400, pin=SHA256.
-    #[arg(long, value_name = "URL[,OPTION=VALUE]")]
-    link: Vec<Link>,
-    /// Where to listen for nodes, in place of the configured addresses
-=======
     /// Options follow the URL: delay=20ms, jitter=2ms, loss=0.5%, rate=10Mbit/s (emulated, in both
     /// directions; with back- before them for what the other side sends),
     /// best-effort=stream|udp|datagram, mtu=1400, pin=SHA256.
-    #[arg(long, value_name = "URL[,OPTION=VALUE]...")]
+    #[arg(long, value_name = "URL[,OPTION=VALUE]")]
     link: Vec<Link>,
-    /// Where to listen for other nodes, in place of the configured addresses; may be given several
-    /// times
->>>>>>> words
+    /// Where to listen for nodes, in place of the configured addresses
     #[arg(long, value_name = "URL")]
     network_listen: Vec<LinkListen>,
     /// The shape of the network: tree, mesh, hypercube or graph
@@ -80,12 +66,7 @@ pub(crate) struct Args {
     /// Allow several ways between two nodes of a tree or graph
     #[arg(long)]
     redundancy: bool,
-<<<<<<< HEAD
     /// Where to keep this node's vote in the network; `none`: nowhere
-=======
-    /// Where to keep who votes in the network, so that this node has its vote again when it is
-    /// started again; `none`: nowhere
->>>>>>> words
     ///
     /// Default for a node with a name: the folder `meshrti-state` in the present one. Of a network
     /// that lost a majority of its nodes, those that come back with their state found the successor
@@ -95,12 +76,7 @@ pub(crate) struct Args {
     /// Create the network, though this node has links
     #[arg(long)]
     bootstrap: bool,
-<<<<<<< HEAD
     /// Be a rank of an MPI job, whose ranks are the nodes of the network
-=======
-    /// Be a rank of an MPI job: every rank is a node, all ranks are the network, and its links are
-    /// MPI messages
->>>>>>> words
     ///
     /// Start it with `mpirun` or `srun`. The nodes are called NAME-0, NAME-1, ... (NAME: see
     /// --name; `rank` without it). Ranks on one host listen on ports that follow each other.
@@ -109,14 +85,9 @@ pub(crate) struct Args {
     /// With --mpi and --topology tree: nodes that connect to each upper one
     #[arg(long, value_name = "NODES", default_value_t = 4, requires = "mpi", value_parser = clap::value_parser!(u32).range(1..))]
     fan_out: u32,
-<<<<<<< HEAD
     /// With --mpi: the longest pause between two looks for messages
     ///
     /// Shorter: what comes after a silence waits less, and an idle rank needs more processor time.
-=======
-    /// With --mpi: the longest pause between two looks for messages. Shorter: what comes after a
-    /// silence waits less, and an idle rank needs more processor time
->>>>>>> words
     #[arg(long, value_name = "TIME", default_value = "1ms", requires = "mpi", value_parser = humantime::parse_duration)]
     mpi_poll: std::time::Duration,
     /// Check the configuration and stop

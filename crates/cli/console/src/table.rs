@@ -108,10 +108,10 @@ fn blocks(widths: &[usize], keys: usize, width: usize) -> Vec<Vec<usize>> {
     let keys: Vec<usize> = (0..keys.min(widths.len())).collect();
     let mut blocks = vec![keys.clone()];
     let size = |block: &[usize]| block.iter().map(|&column| widths[column] + GAP).sum::<usize>();
-    for column in keys.len()..widths.len() {
+    for (column, &width_of_column) in widths.iter().enumerate().skip(keys.len()) {
         let last = blocks.last_mut().expect("there is a first block");
         // A column that is too wide by itself is not made narrower: cells are never cut.
-        if last.len() == keys.len() || size(last) + widths[column] <= width {
+        if last.len() == keys.len() || size(last) + width_of_column <= width {
             last.push(column);
         } else {
             blocks.push([&keys[..], &[column]].concat());

@@ -5,12 +5,8 @@ use std::ops::{Add, Sub};
 
 use base::{Moment, Rng, Seed};
 use kernel::Kernel;
-<<<<<<< HEAD
 use netmodel::units::Share;
-use netsim::casts::{CastSettings, CastTotals, Casts, FRAME_BYTES, address};
-=======
 use netsim::multicast::{FRAME_BYTES, GroupSettings, GroupTotals, MulticastGroups, address};
->>>>>>> words
 use rand_core::RngCore;
 
 use crate::federation::Multicast;
