@@ -52,9 +52,8 @@ pub(crate) struct Args {
     /// rate-min=100Mbit/s, and those of an emulated line. It comes in addition to links, which it
     /// needs.
     ///
-    /// Options follow the URL: delay=20ms, jitter=2ms, loss=0.5%, rate=10Mbit/s (emulated, in both
-    /// directions; with back- before them for what the other side sends),
-    /// best-effort=stream|udp|datagram, mtu=1400, pin=SHA256.
+    /// Options follow the URL: delay=20ms, jitter=2ms, loss=0.5%, rate=10Mbit/s (emulated, in both directions; with back-
+    /// before them for what the other side sends), best-effort=stream|udp|datagram, mtu=1400, pin=SHA256.
     #[arg(long, value_name = "URL[,OPTION=VALUE]")]
     link: Vec<Link>,
     /// Where to listen for nodes, in place of the configured addresses
