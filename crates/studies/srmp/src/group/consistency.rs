@@ -14,8 +14,8 @@ use srmp::rate::Rate;
 use wan::LineSpec;
 use workload::Workload;
 
-use super::group::{Group, GroupError, Setup};
 use super::layout::{Layout, LossAt};
+use super::machine::{Group, GroupError, Setup};
 use super::report::Report;
 use super::scale::{RTT, SOURCES, bernoulli, bursts};
 use super::table1::OBJECTS;

@@ -15,9 +15,9 @@
 
 mod cargo;
 pub mod consistency;
-mod group;
 mod layout;
 pub(crate) mod ledger;
+mod machine;
 mod objects;
 mod report;
 pub mod scale;
@@ -27,7 +27,7 @@ mod tests;
 mod totals;
 pub mod tree;
 
-pub use group::{Group, GroupError, Setup};
 pub use layout::{Layout, LossAt};
+pub use machine::{Group, GroupError, Setup};
 pub use report::{Crossings, Report, Sent};
 pub use totals::Totals;

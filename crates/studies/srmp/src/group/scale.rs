@@ -13,8 +13,8 @@ use srmp::rate::Rate;
 use wan::{GilbertElliott, LineSpec, Loss, Share, Step};
 use workload::Workload;
 
-use super::group::{Group, GroupError, Setup};
 use super::layout::{Layout, LossAt};
+use super::machine::{Group, GroupError, Setup};
 use super::report::Report;
 use super::table1::{HOSTS, OBJECTS};
 

@@ -11,8 +11,8 @@ use srmp::rate::Rate;
 use wan::{LineSpec, Loss, Share};
 use workload::{State, Workload};
 
-use super::group::{Group, GroupError, Setup};
 use super::layout::{Layout, LossAt};
+use super::machine::{Group, GroupError, Setup};
 use super::report::Report;
 
 /// Number of locations.

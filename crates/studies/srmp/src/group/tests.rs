@@ -5,7 +5,7 @@ use std::time::Duration;
 use base::Seed;
 
 use super::consistency;
-use super::group::{Group, GroupError, Setup};
+use super::machine::{Group, GroupError, Setup};
 use super::report::Report;
 use super::scale;
 use super::table1::Preset;

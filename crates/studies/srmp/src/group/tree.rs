@@ -8,8 +8,8 @@ use std::time::Duration;
 use wan::{LineSpec, Loss};
 use workload::{Holding, Workload};
 
-use super::group::{GroupError, Setup};
 use super::layout::LossAt;
+use super::machine::{GroupError, Setup};
 use super::report::Report;
 use super::scale::{self, Goal, RTT, SITE, SOURCES, bernoulli};
 

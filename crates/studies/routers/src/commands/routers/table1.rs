@@ -21,7 +21,7 @@ const PAPER: [(Shape, [u8; 4]); 2] = [(Shape::Tree, [2, 4, 6, 8]), (Shape::Mesh,
 
 /// Sends a message and its answer for each cell of the table, and compares the numbers of links.
 pub(in crate::commands) fn run_table1(settings: &Settings) -> Outcome {
-    let wrong = |why: String| Failure::bad_news(format_args!("{}: {why}", NAME));
+    let wrong = |why: String| Failure::bad_news(format_args!("{NAME}: {why}"));
     let scenario = Scenario::parse(TREE_VS_MESH).map_err(wrong)?;
     let points = scenario.points().map_err(wrong)?;
     let any = points.first().ok_or_else(|| wrong("there is no study".to_owned()))?;
