@@ -187,19 +187,22 @@ impl Outbox {
     }
 
     /// The peer has received everything up to `number`: drops those messages. A number that is not
-    /// exactly that of a message in the history is ignored.
-    pub(crate) fn acknowledge(&mut self, number: Serial31) {
+    /// exactly that of a message in the history is ignored. Returns the memory of the history that
+    /// became free, in bytes.
+    pub(crate) fn acknowledge(&mut self, number: Serial31) -> usize {
         if number == self.origin || self.sent == 0 {
-            return;
+            return 0;
         }
         let upto = self.position_after(number);
         if upto == 0 || upto > self.sent || self.log[upto - 1].number != Some(number) {
-            return;
+            return 0;
         }
+        let before = self.history_memory();
         for _ in 0..upto {
             self.drop_front();
         }
         self.give_back_memory();
+        before - self.history_memory()
     }
 
     /// The peer has received `number` and everything before it. Drops the earlier messages and

@@ -189,9 +189,7 @@ impl Endpoint {
         }
         session.last_heard = now;
         if let Some(number) = header.numbers.last_received {
-            let before = session.outbox.history_memory();
-            session.outbox.acknowledge(number);
-            self.usage.history -= before - session.outbox.history_memory();
+            self.usage.history -= session.outbox.acknowledge(number);
         }
         match frame.message()? {
             Message::CallRequest(body) => self.handle_call(now, key, number_of(&header)?, body),

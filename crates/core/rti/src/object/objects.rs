@@ -15,6 +15,7 @@ use super::work::Kind;
 use crate::control::{ExecutionId, NodeId, PublishedClass};
 use crate::effect::{Change, Effects};
 use crate::proposal::CallerId;
+use crate::wire::Payload;
 use base::HandleState;
 use hla::api::{AttributeHandleSet, callback_request::CallbackRequest as Callback};
 use hla::fom::{Fdd, InteractionClass, ObjectClass, PRIVILEGE_TO_DELETE};
@@ -64,6 +65,8 @@ pub(crate) struct Objects {
     pub(super) abandoned: bool,
     /// Instances at home here without any owned attribute.
     unowned: HashSet<ObjectInstanceHandle, HandleState>,
+    /// The memory of the last update's payload. Most updates then allocate nothing of their own.
+    pub(super) spare_payload: Option<Box<Payload>>,
     /// Whether other nodes may follow this one. A single node need not replicate anything.
     pub(crate) replicated: bool,
     /// Update rate designators in use.
@@ -106,6 +109,7 @@ impl Objects {
             forgotten: Forgotten::default(),
             abandoned: false,
             unowned: HashSet::default(),
+            spare_payload: None,
             replicated: false,
             rates: Vec::new(),
             last_instance: 0,

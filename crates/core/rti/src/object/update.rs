@@ -41,10 +41,11 @@ impl Objects {
         tag: Bytes,
         stamp: Option<Stamp>,
     ) -> Result<(), RtiError> {
+        let spare = self.spare_payload.take();
         let (object, known_as) = self.known_instance(who, instance)?;
         let registered = self.class_of(object.class);
         let values = values.map(|map| map.attribute_handle_value).unwrap_or_default();
-        let mut passels = Passels::new(who, stamp);
+        let mut passels = Passels::new(who, stamp, spare);
         for pair in values {
             let attribute = pair.attribute_handle.unwrap_or_default();
             let state = self.check_owned(who, object, known_as, registered, attribute)?;
@@ -56,12 +57,22 @@ impl Objects {
         let (instance, class) = (object.handle, PublishedClass::Objects(object.class));
         for payload in passels.finish(tag) {
             self.reflect(effects, instance, &payload);
-            self.append_payload(effects, class, payload, None, |payload| StreamEvent::Updated {
-                instance,
-                payload,
-            });
+            if self.replicated {
+                let event = |payload| StreamEvent::Updated { instance, payload };
+                self.append_payload(effects, class, payload, None, event);
+            } else {
+                self.reuse(payload);
+            }
         }
         Ok(())
+    }
+
+    /// Keeps the memory of a payload for the next update.
+    pub(crate) fn reuse(&mut self, mut payload: Box<Payload>) {
+        // The values share the memory of the calls that brought them, so they must not be kept.
+        payload.tag = Bytes::new();
+        payload.values.clear();
+        self.spare_payload = Some(payload);
     }
 
     /// Appends a message with values to a stream, if other nodes may follow it.
@@ -170,17 +181,20 @@ impl Default for PasselKey {
 /// The passels of one update. Nearly always there is one.
 ///
 /// Their values are written directly to their final place, in boxes. Reading back values that were
-/// written just before in smaller parts costs more than the allocation.
+/// written just before in smaller parts costs more than the allocation, and the first passel
+/// usually gets the box of an earlier update.
 #[derive(Debug)]
 struct Passels {
     producer: FederateHandle,
     stamp: Option<Stamp>,
+    /// A payload without values whose memory may be used.
+    spare: Option<Box<Payload>>,
     list: SmallVec<[Box<Payload>; 1]>,
 }
 
 impl Passels {
-    fn new(producer: FederateHandle, stamp: Option<Stamp>) -> Self {
-        Self { producer, stamp, list: SmallVec::new() }
+    fn new(producer: FederateHandle, stamp: Option<Stamp>, spare: Option<Box<Payload>>) -> Self {
+        Self { producer, stamp, spare, list: SmallVec::new() }
     }
 
     /// Adds a value to the passel to which it belongs. If a handle occurs twice in one call, its
@@ -202,14 +216,22 @@ impl Passels {
 
     /// Begins a passel without values.
     fn begin(&mut self, key: &PasselKey) -> usize {
-        self.list.push(Box::new(Payload {
-            producer: self.producer,
-            transportation: key.transportation,
-            tag: Bytes::new(),
-            stamp: self.stamp.map(|stamp| Stamp { sent: key.sent, ..stamp }),
-            regions: key.regions.clone(),
-            values: Values::new(),
-        }));
+        let (producer, transportation) = (self.producer, key.transportation);
+        let stamp = self.stamp.map(|stamp| Stamp { sent: key.sent, ..stamp });
+        let regions = key.regions.clone();
+        self.list.push(match self.spare.take() {
+            Some(mut spare) => {
+                spare.producer = producer;
+                spare.transportation = transportation;
+                spare.stamp = stamp;
+                spare.regions = regions;
+                spare
+            }
+            None => {
+                let (tag, values) = (Bytes::new(), Values::new());
+                Box::new(Payload { producer, transportation, tag, stamp, regions, values })
+            }
+        });
         self.list.len() - 1
     }
 
@@ -285,7 +307,11 @@ mod tests {
 
     fn passels() -> Passels {
         let retraction = MessageRetractionHandle::INVALID;
-        Passels::new(FederateHandle(1), Some(Stamp { time: [0; 8], sent: OrderType::Receive, retraction }))
+        Passels::new(
+            FederateHandle(1),
+            Some(Stamp { time: [0; 8], sent: OrderType::Receive, retraction }),
+            None,
+        )
     }
 
     fn payloads(passels: Passels) -> SmallVec<[Box<Payload>; 1]> {

@@ -8,7 +8,7 @@ use crate::object::objects::Objects;
 use crate::proposal::Proposal;
 use crate::replica::context::Context;
 use crate::replica::replication::{FollowerChange, ReplicaEvent, Replication};
-use crate::wire::{PeerMessage, StreamMessage};
+use crate::wire::{PeerMessage, StreamEvent, StreamMessage};
 use router::WireError;
 
 /// The machines of one federation execution.
@@ -49,9 +49,7 @@ impl Execution {
         shared: &mut Shared,
         act: impl FnOnce(&mut Objects, &mut Effects) -> T,
     ) -> T {
-        let mut effects = std::mem::take(&mut shared.effects);
-        let result = act(&mut self.objects, &mut effects);
-        shared.effects = effects;
+        let result = act(&mut self.objects, &mut shared.effects);
         self.settle(shared);
         result
     }
@@ -102,6 +100,9 @@ impl Execution {
         match change {
             Change::Append { class, event, best_effort, after } => {
                 self.replicate(shared, |r, context| r.append(context, class, &event, best_effort, after));
+                if let StreamEvent::Updated { payload, .. } = event {
+                    self.objects.reuse(payload);
+                }
             }
             Change::Publish { class, on } => {
                 self.replicate(shared, |r, context| r.publish(context, class, on));
