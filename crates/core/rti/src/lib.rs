@@ -10,6 +10,7 @@
 //!   and interactions; a call becomes a list of effects;
 //! - the *replication* of each federation execution (module `replica`): streams between nodes, in
 //!   order and repaired;
+//! - the *logical time* of each federation execution (module `time`): clocks, GALT, queues, grants;
 //! - the *delivery* to federates (module `delivery`): an inbox and a bounded pipe for each.
 //!
 //! [`Rti`] alone knows all of them, and applies their effects.
@@ -26,6 +27,7 @@ mod proposal;
 mod replica;
 mod rti;
 mod services;
+mod stamp;
 mod status;
 mod time;
 mod wire;

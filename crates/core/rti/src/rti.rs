@@ -14,7 +14,7 @@ use crate::caller::{Caller, Standing};
 use crate::config::Config;
 use crate::control::{ControlPlane, ExecutionId};
 use crate::delivery::Delivery;
-use crate::effect::Effects;
+use crate::effect::{Effect, Effects};
 use crate::modules::FomSource;
 use crate::object::objects::Objects;
 use crate::proposal::{CallId, CallerId};
@@ -22,6 +22,7 @@ use crate::services::admission::{self, Activity};
 use crate::services::connection::{ServeSession, Session};
 use crate::services::executions::{Reception, ServeConnected};
 use crate::services::{Context, Reply, Serve, Served};
+use crate::time::TimeInput;
 use base::Moment;
 use bytes::Bytes;
 use execution::Execution;
@@ -114,7 +115,11 @@ impl Rti {
         if let Standing::Joined(execution, federate) = gone.standing
             && let Some(x) = self.executions.get_mut(&execution)
         {
-            x.act(&mut self.shared, |objects, effects| objects.resign_lost(effects, federate));
+            x.act(&mut self.shared, |objects, effects| {
+                objects.resign_lost(effects, federate);
+                // Others need not wait for it until its objects are disposed of.
+                effects.push(Effect::Time(TimeInput::Left(federate)));
+            });
         }
         self.shared.delivery.remove(now, gone.client);
         self.settle_network();
@@ -212,8 +217,8 @@ impl Rti {
             return Err(RtiError::new(Exception::FederateNotExecutionMember, "this federate is not joined"));
         };
         let growth = memory.federations(control.bytes() + shared.object_bytes);
-        let served = execution.act(shared, |objects, effects| {
-            request.serve(Context { control, objects, effects, growth, caller, call, who, evolved })
+        let served = execution.serve(shared, |objects, time, effects| {
+            request.serve(Context { control, objects, time, effects, growth, caller, call, who, evolved })
         });
         Ok(served?.map(R::response))
     }

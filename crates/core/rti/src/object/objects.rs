@@ -1,6 +1,7 @@
 //! The object plane of one federation execution: its state, and the checks that every service
 //! starts with.
 
+use super::deletion::Deletions;
 use super::departures::Departures;
 use super::federate::{Federate, FederateSwitches, Rate, RateId};
 use super::forgotten::Forgotten;
@@ -52,6 +53,7 @@ pub(crate) struct Objects {
     /// The publications of this node.
     pub(super) published: BTreeSet<PublishedClass>,
     pub(super) tombstones: Tombstones,
+    pub(super) deletions: Deletions,
     pub(super) reviews: Reviews,
     pub(super) resignations: Resignations,
     /// The kind of work that was done last.
@@ -100,6 +102,7 @@ impl Objects {
             remote_federates: BTreeMap::new(),
             published: BTreeSet::new(),
             tombstones: Tombstones::default(),
+            deletions: Deletions::default(),
             reviews: Reviews::default(),
             resignations: Resignations::default(),
             last_work: Kind::Names,

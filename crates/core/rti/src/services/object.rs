@@ -3,47 +3,63 @@
 use super::{Context, Reply, Serve, Served};
 use crate::control::{Command, NameTable};
 use crate::limits::{INSTANCE_NAMES_MAX, check_count};
-use crate::time::Stamp;
+use crate::stamp::Stamp;
 use hla::api::*;
 use hla::handle::ObjectInstanceHandle;
 use hla::{Exception, RtiError};
 use std::collections::BTreeSet;
 
-/// No message is sent in time stamp order yet, so none can be retracted.
-fn no_retraction(_: ()) -> Reply<MessageRetractionReturn> {
-    let none = MessageRetractionReturn { retraction_handle_is_valid: false, message_retraction_handle: None };
-    Reply::Now(none)
+impl Context<'_> {
+    /// Notes the outcome of a service that sends messages with `stamp`: if some of them were sent
+    /// in time-stamp order, the caller gets the handle by which it can retract them (8.22).
+    fn sent(&mut self, stamp: Stamp, in_time: bool) -> Reply<MessageRetractionReturn> {
+        if in_time {
+            self.time.sent(self.who, stamp, None);
+        }
+        Reply::Now(retraction(stamp, in_time))
+    }
+}
+
+fn retraction(stamp: Stamp, in_time: bool) -> MessageRetractionReturn {
+    MessageRetractionReturn {
+        retraction_handle_is_valid: in_time,
+        message_retraction_handle: in_time.then_some(stamp.retraction),
+    }
 }
 
 impl Serve for UpdateAttributeValuesRequest {
     fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
         let (instance, values) = (self.object_instance, self.attribute_values);
-        objects.update(effects, who, instance, values, self.user_supplied_tag, None).map(Reply::Now)
+        objects.update(effects, who, instance, values, self.user_supplied_tag, None)?;
+        Ok(Reply::Now(()))
     }
 }
 
 impl Serve for UpdateAttributeValuesWithTimeRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<MessageRetractionReturn> {
-        let stamp = Stamp::read(objects.time, self.time.as_ref())?;
-        let (instance, values) = (self.object_instance, self.attribute_values);
-        objects.update(effects, who, instance, values, self.user_supplied_tag, Some(stamp)).map(no_retraction)
+    fn serve(self, mut context: Context<'_>) -> Served<MessageRetractionReturn> {
+        let stamp = context.time.stamp(context.who, self.time.as_ref())?;
+        let (instance, values, tag) = (self.object_instance, self.attribute_values, self.user_supplied_tag);
+        let Context { objects, effects, who, .. } = &mut context;
+        let in_time = objects.update(effects, *who, instance, values, tag, Some(stamp))?;
+        Ok(context.sent(stamp, in_time))
     }
 }
 
 impl Serve for SendInteractionRequest {
     fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
         let (class, values) = (self.interaction_class, self.parameter_values);
-        objects.send_interaction(effects, who, class, values, self.user_supplied_tag, None).map(Reply::Now)
+        objects.send_interaction(effects, who, class, values, self.user_supplied_tag, None)?;
+        Ok(Reply::Now(()))
     }
 }
 
 impl Serve for SendInteractionWithTimeRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<MessageRetractionReturn> {
-        let stamp = Stamp::read(objects.time, self.time.as_ref())?;
-        let (class, values) = (self.interaction_class, self.parameter_values);
-        objects
-            .send_interaction(effects, who, class, values, self.user_supplied_tag, Some(stamp))
-            .map(no_retraction)
+    fn serve(self, mut context: Context<'_>) -> Served<MessageRetractionReturn> {
+        let stamp = context.time.stamp(context.who, self.time.as_ref())?;
+        let (class, values, tag) = (self.interaction_class, self.parameter_values, self.user_supplied_tag);
+        let Context { objects, effects, who, .. } = &mut context;
+        let in_time = objects.send_interaction(effects, *who, class, values, tag, Some(stamp))?;
+        Ok(context.sent(stamp, in_time))
     }
 }
 
@@ -51,16 +67,19 @@ impl Serve for SendDirectedInteractionRequest {
     fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
         let (class, instance) = (self.interaction_class, self.object_instance);
         let (values, tag) = (self.parameter_values, self.user_supplied_tag);
-        objects.send_directed(effects, who, class, instance, values, tag, None).map(Reply::Now)
+        objects.send_directed(effects, who, class, instance, values, tag, None)?;
+        Ok(Reply::Now(()))
     }
 }
 
 impl Serve for SendDirectedInteractionWithTimeRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<MessageRetractionReturn> {
-        let stamp = Stamp::read(objects.time, self.time.as_ref())?;
+    fn serve(self, mut context: Context<'_>) -> Served<MessageRetractionReturn> {
+        let stamp = context.time.stamp(context.who, self.time.as_ref())?;
         let (class, instance) = (self.interaction_class, self.object_instance);
         let (values, tag) = (self.parameter_values, self.user_supplied_tag);
-        objects.send_directed(effects, who, class, instance, values, tag, Some(stamp)).map(no_retraction)
+        let Context { objects, effects, who, .. } = &mut context;
+        let in_time = objects.send_directed(effects, *who, class, instance, values, tag, Some(stamp))?;
+        Ok(context.sent(stamp, in_time))
     }
 }
 
@@ -85,15 +104,20 @@ impl Serve for RegisterObjectInstanceWithNameRequest {
 
 impl Serve for DeleteObjectInstanceRequest {
     fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
-        objects.delete(effects, who, self.object_instance, &self.user_supplied_tag, None).map(Reply::Now)
+        let (instance, _) = objects.deletable(who, self.object_instance)?;
+        objects.delete(effects, who, instance, &self.user_supplied_tag, None, true);
+        Ok(Reply::Now(()))
     }
 }
 
 impl Serve for DeleteObjectInstanceWithTimeRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<MessageRetractionReturn> {
-        let stamp = Stamp::read(objects.time, self.time.as_ref())?;
-        let tag = &self.user_supplied_tag;
-        objects.delete(effects, who, self.object_instance, tag, Some(stamp)).map(no_retraction)
+    fn serve(self, context: Context<'_>) -> Served<MessageRetractionReturn> {
+        let Context { objects, time, effects, who, .. } = context;
+        let (instance, order) = objects.deletable(who, self.object_instance)?;
+        let stamp = time.stamp(who, self.time.as_ref())?.ordered(order);
+        let retractable = stamp.is_in_time() && time.sent(who, stamp, Some(instance));
+        objects.delete(effects, who, instance, &self.user_supplied_tag, Some(stamp), !retractable);
+        Ok(Reply::Now(retraction(stamp, stamp.is_in_time())))
     }
 }
 

@@ -13,6 +13,7 @@ mod declare;
 pub(crate) mod fom;
 mod lookups;
 mod show;
+mod time;
 
 pub(crate) use calls::Refused;
 
