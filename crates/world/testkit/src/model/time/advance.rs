@@ -1,6 +1,6 @@
 //! Advances of logical time and their grants (8.8 to 8.14).
 
-use super::{Advance, Answer, Bound, Callback, TimeModel};
+use super::{Advance, Answer, Bound, Callback, Flaw, TimeModel};
 use hla::Exception;
 use hla::api::OrderType;
 use hla::handle::FederateHandle;
@@ -69,7 +69,8 @@ impl TimeModel {
         let Some((service, requested)) = me.advancing else { return false };
         let next = self.least_queued(who).time().filter(|_| service.is_next_message());
         let to = next.map_or(requested, |next| next.min(requested));
-        let needed = if service.is_available() { Bound::at(to) } else { Bound::above(to) };
+        let inclusive = service.is_available() || self.has(Flaw::InclusiveGrant);
+        let needed = if inclusive { Bound::at(to) } else { Bound::above(to) };
         if self.limit(who) < needed {
             return false;
         }
@@ -91,6 +92,9 @@ impl TimeModel {
     /// The queue in time-stamp order; among equals, in the order of sending.
     pub(super) fn sorted_queue(&self, who: FederateHandle) -> Vec<usize> {
         let mut queue = self.federates[&who].queue.clone();
+        if self.has(Flaw::QueueByArrival) {
+            return queue;
+        }
         queue.sort_by_key(|&message| (self.messages[message].time, message));
         queue
     }
@@ -102,6 +106,7 @@ impl TimeModel {
         time: LogicalTime,
         optimistic: LogicalTime,
     ) {
+        let no_floor = self.has(Flaw::NoFloor);
         let me = self.me(who);
         me.time = time;
         me.advancing = None;
@@ -113,7 +118,7 @@ impl TimeModel {
         if let Some(bound) = me.send_bound()
             && let Some(regulation) = &mut me.regulation
         {
-            regulation.floor = bound;
+            regulation.floor = if no_floor { Bound::at(time) } else { bound };
             self.finish_messages(|message| {
                 message.sender == who && message.time.is_some_and(|time| Bound::at(time) <= bound)
             });

@@ -1,6 +1,6 @@
 //! Bounds on time stamps, and GALT by its definition.
 
-use super::{Federate, TimeModel};
+use super::{Federate, Flaw, TimeModel};
 use hla::handle::FederateHandle;
 use hla::time::{LogicalTime, LogicalTimeInterval};
 use std::cmp::Ordering;
@@ -23,9 +23,12 @@ impl Bound {
         Self { time: Some(time), exclusive: false }
     }
 
-    /// Everything above `time` may come.
+    /// Everything above `time` may come; above the last time, nothing.
     pub fn above(time: LogicalTime) -> Self {
-        Self { time: Some(time), exclusive: true }
+        match time.is_final() {
+            true => Self::INFINITE,
+            false => Self { time: Some(time), exclusive: true },
+        }
     }
 
     /// The least time at which something may come, or its infimum.
@@ -40,8 +43,11 @@ impl Bound {
 
     /// The bound after a lookahead. Times beyond the last one are infinite.
     pub(super) fn after(self, lookahead: LogicalTimeInterval, exclusive: bool) -> Self {
-        let time = self.time.and_then(|time| time.add(lookahead).ok());
-        Self { time, exclusive: time.is_some() && (self.exclusive || exclusive) }
+        match self.time.and_then(|time| time.add(lookahead).ok()) {
+            None => Self::INFINITE,
+            Some(time) if self.exclusive || exclusive => Self::above(time),
+            Some(time) => Self::at(time),
+        }
     }
 }
 
@@ -121,7 +127,7 @@ impl TimeModel {
         let Some((service, _)) = federate.advancing.filter(|(service, _)| service.is_next_message()) else {
             return bound;
         };
-        if !federate.constrained {
+        if !federate.constrained || self.has(Flaw::UnconditionalNextMessage) {
             return bound;
         }
         // It is granted at the time of the next message, which is queued or still to come.

@@ -1,6 +1,6 @@
 //! Messages: interactions, updates and deletions; their order types, and retraction.
 
-use super::{Answer, Bound, Callback, TimeModel, refuse};
+use super::{Answer, Bound, Callback, Flaw, TimeModel, refuse};
 use hla::Exception;
 use hla::api::OrderType;
 use hla::handle::FederateHandle;
@@ -99,21 +99,23 @@ impl TimeModel {
     ) -> Result<Answer, Vec<Exception>> {
         let bound = self.federates[&who].send_bound();
         let preferred = match sending {
-            Sending::Interaction => self.federates[&who].interaction_order,
-            Sending::Update(instance) => self.owned(who, instance)?.attribute_order,
+            Sending::Interaction => Ok(self.federates[&who].interaction_order),
+            Sending::Update(instance) => self.owned(who, instance).map(|object| object.attribute_order),
             Sending::Delete(instance) => match self.owned(who, instance) {
-                Ok(object) => object.delete_order,
+                Ok(object) => Ok(object.delete_order),
                 Err(faults) if faults == [Exception::AttributeNotOwned] => {
-                    return refuse(Exception::DeletePrivilegeNotHeld);
+                    refuse(Exception::DeletePrivilegeNotHeld)
                 }
-                Err(faults) => return Err(faults),
+                Err(faults) => Err(faults),
             },
         };
-        if let (Some(bound), Some(time)) = (bound, time)
-            && !bound.admits(time)
-        {
-            return refuse(Exception::InvalidLogicalTime);
-        }
+        let in_the_past = bound.zip(time).is_some_and(|(bound, time)| !bound.admits(time));
+        let late = in_the_past.then_some(Exception::InvalidLogicalTime);
+        let preferred = match preferred {
+            Ok(preferred) if late.is_none() => preferred,
+            Ok(_) => return refuse(Exception::InvalidLogicalTime),
+            Err(faults) => return Err(faults.into_iter().chain(late).collect()),
+        };
         let sent = match bound.is_some() && time.is_some() {
             true => preferred,
             false => OrderType::Receive,
@@ -170,9 +172,10 @@ impl TimeModel {
             self.messages[number].early.insert(to);
         }
         let callback = Callback::Message(number, received);
+        let at_once = self.has(Flaw::ReceiveOrderAtOnce);
         let me = self.me(to);
         let idle = me.constrained && me.advancing.is_none() && !me.asynchronous;
-        match received == OrderType::Receive && idle {
+        match received == OrderType::Receive && idle && !at_once {
             true => me.withheld.push(callback),
             false => self.tell(to, callback),
         }
@@ -208,8 +211,8 @@ impl TimeModel {
             federate.queue.retain(|&queued| queued != number);
         }
         let early: Vec<_> = early.into_iter().filter(|to| self.federates.contains_key(to)).collect();
-        for &to in &early {
-            self.tell(to, Callback::RequestRetraction(number));
+        if !self.has(Flaw::RetractionForgetsEarly) {
+            early.iter().for_each(|&to| self.tell(to, Callback::RequestRetraction(number)));
         }
         if let Sending::Delete(instance) = sending {
             self.instances[instance].deletion = None;

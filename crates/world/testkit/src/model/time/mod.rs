@@ -7,12 +7,14 @@
 
 mod advance;
 mod bound;
+mod flaw;
 mod message;
 mod role;
 #[cfg(test)]
 mod tests;
 
 pub use bound::Bound;
+pub use flaw::Flaw;
 pub use message::{Instance, Message, Sending};
 
 use hla::Exception;
@@ -166,6 +168,7 @@ pub struct TimeModel {
     messages: Vec<Message>,
     instances: Vec<Instance>,
     callbacks: Vec<(FederateHandle, Callback)>,
+    flaw: Option<Flaw>,
 }
 
 impl TimeModel {
@@ -174,7 +177,16 @@ impl TimeModel {
     pub fn new(kind: TimeKind, non_regulated_grant: bool) -> Self {
         let (federates, callbacks) = (BTreeMap::new(), Vec::new());
         let (messages, instances) = (Vec::new(), Vec::new());
-        Self { kind, non_regulated_grant, federates, messages, instances, callbacks }
+        Self { kind, non_regulated_grant, federates, messages, instances, callbacks, flaw: None }
+    }
+
+    /// The same federation execution with a deliberate mistake.
+    pub fn with_flaw(self, flaw: Flaw) -> Self {
+        Self { flaw: Some(flaw), ..self }
+    }
+
+    fn has(&self, flaw: Flaw) -> bool {
+        self.flaw == Some(flaw)
     }
 
     /// A federate joins, with this preferred order of interactions.
@@ -220,7 +232,7 @@ impl TimeModel {
         (self.federates[&who].time, self.galt(who).time())
     }
 
-    /// The number of messages.
+    /// All messages.
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }

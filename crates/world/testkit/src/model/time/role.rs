@@ -1,7 +1,7 @@
 //! Regulating and constrained federates (8.2 to 8.7), asynchronous delivery (8.15, 8.16) and
 //! lookahead (8.20, 8.21).
 
-use super::{Answer, Bound, Callback, Regulation, TimeModel, refuse};
+use super::{Answer, Bound, Callback, Flaw, Regulation, TimeModel, refuse};
 use hla::Exception;
 use hla::api::OrderType;
 use hla::handle::FederateHandle;
@@ -30,8 +30,10 @@ impl TimeModel {
         }
         let others = self.federates.iter().filter(|&(&other, federate)| other != who && federate.constrained);
         let promised = others.map(|(_, federate)| federate.promised).max();
-        let promised = promised.unwrap_or(Bound::at(self.kind.initial()));
-        let least = promised.time().and_then(|time| time.subtract(lookahead).ok());
+        let nothing = Bound::at(self.kind.initial());
+        let promised = promised.filter(|_| !self.has(Flaw::RegulationInThePast)).unwrap_or(nothing);
+        let last = promised.time().unwrap_or(self.kind.final_time());
+        let least = last.subtract(lookahead).ok();
         let time = least.map_or(me.time, |least| least.max(me.time));
         if time > me.time {
             self.deliver_queued(who, |message| message < time);
@@ -125,7 +127,7 @@ impl TimeModel {
     /// A greater lookahead counts at once. A smaller one counts as logical time advances: no
     /// message may have a time stamp that was promised not to come.
     pub(super) fn modify_lookahead(&mut self, who: FederateHandle, lookahead: LogicalTimeInterval) -> Served {
-        let last = self.kind.final_time();
+        let (last, no_floor) = (self.kind.final_time(), self.has(Flaw::NoFloor));
         let me = self.me(who);
         let bound = me.send_bound();
         let (time, advancing) = (me.time, me.advancing.is_some());
@@ -137,7 +139,9 @@ impl TimeModel {
         }
         let end = |lookahead| time.add(lookahead).unwrap_or(last);
         let before = regulation.lowered.unwrap_or(end(regulation.lookahead)).max(end(regulation.lookahead));
-        regulation.floor = regulation.floor.max(bound.unwrap_or(regulation.floor));
+        if !no_floor {
+            regulation.floor = regulation.floor.max(bound.unwrap_or(regulation.floor));
+        }
         regulation.lookahead = lookahead;
         regulation.lowered = (before > end(lookahead)).then_some(before);
         Ok(Answer::Done)
