@@ -17,7 +17,7 @@ use std::time::Duration;
 
 type Group = BTreeMap<NodeKey, Consensus>;
 
-/// Delivers messages between the members. The founder's first messages make two of the others
+/// Delivers messages between the members. The creator's first messages make two of the others
 /// members.
 fn settle(group: &mut Group, now: Moment) {
     for _ in 0..20 {
@@ -52,11 +52,11 @@ fn pass(group: &mut Group, now: &mut Moment, steps: u32) {
 fuzz_target!(|data: &[u8]| {
     let config = Config { log_entries_max: 8, ..Config::default() };
     let mut now = Moment::ZERO;
-    let mut founder =
+    let mut creator =
         Consensus::bootstrap(NodeKey(1), Seed(1), config.clone()).expect("a sound configuration");
-    founder.add(now, NodeKey(2));
-    founder.add(now, NodeKey(3));
-    let mut group = Group::from([(NodeKey(1), founder)]);
+    creator.add(now, NodeKey(2));
+    creator.add(now, NodeKey(3));
+    let mut group = Group::from([(NodeKey(1), creator)]);
     for key in 2..=4 {
         let joiner = Consensus::joiner(NodeKey(key), Seed(key), config.clone());
         group.insert(NodeKey(key), joiner.expect("a sound configuration"));

@@ -1,5 +1,5 @@
 //! Arbitrary frames, peer messages (letters), datagrams and multicast from a member of the network,
-//! at the node that founded it.
+//! at the node that created it.
 //!
 //! Input: chunks, each a control byte, a length byte and that many bytes. The two low bits of the
 //! control byte select the way: 0 over the link; 1 as a datagram beside it; 2 by a multicast group;

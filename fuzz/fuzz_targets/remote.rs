@@ -177,8 +177,8 @@ impl World {
     }
 
     fn publish(&mut self, topic: NetTopic, on: bool) {
-        let what: PublishedClass = topic.what();
-        self.commit(2, &Command::Publishes { execution: EXECUTION, node: HOSTILE, what, on });
+        let class: PublishedClass = topic.class();
+        self.commit(2, &Command::Publishes { execution: EXECUTION, node: HOSTILE, class, on });
     }
 
     fn chunk(&mut self, control: u8, bytes: &[u8]) {

@@ -18,7 +18,7 @@ use libfuzzer_sys::fuzz_target;
 use meshrti_fuzz::chunks;
 use router::frame::{FRAME_HEAD_BYTES, MAGIC, VERSION};
 use router::{
-    ClientConfig, ClientFlags, ClientId, ClientKind, Interest, Lanes, LinkChange, Message, PipeConfig,
+    ClientConfig, ClientFlags, ClientId, ClientKind, Fifos, Interest, LinkChange, Message, PipeConfig,
     Priority, Router, RouterConfig, RouterId, Wire, WireError,
 };
 use std::time::Duration;
@@ -92,7 +92,7 @@ impl Interest for Want {
         topic >> 4
     }
 
-    fn lot(topic: &u8) -> u64 {
+    fn shard_hash(topic: &u8) -> u64 {
         u64::from(*topic)
     }
 
@@ -112,9 +112,9 @@ impl Interest for Want {
         self.gated
     }
 
-    fn offered_by(&self, offer: &Self) -> bool {
+    fn advertised_by(&self, advertisement: &Self) -> bool {
         let apart = |a: &Self, b: &Self| a.from.saturating_add(a.more) < b.from;
-        !apart(self, offer) && !apart(offer, self)
+        !apart(self, advertisement) && !apart(advertisement, self)
     }
 }
 
@@ -139,7 +139,7 @@ fn pipe() -> PipeConfig {
         frame_bytes_max: 128,
         message_bytes_max: 4_096,
         interests_max: 16,
-        offers_max: 16,
+        advertisements_max: 16,
         interests_per_key_max: 3,
         newest_wins: true,
         ..PipeConfig::default()
@@ -155,7 +155,7 @@ fn link(flags: ClientFlags) -> ClientConfig {
 
 /// The other end accepts everything that comes to this router from its other clients.
 fn other_end() -> ClientConfig {
-    let pipe = PipeConfig { interests_max: 64, offers_max: 64, ..pipe() };
+    let pipe = PipeConfig { interests_max: 64, advertisements_max: 64, ..pipe() };
     ClientConfig { pipe, ..ClientConfig::link(BOTH) }
 }
 
@@ -179,7 +179,7 @@ impl World {
         let mut router = Router::new(config(1));
         let local = ClientConfig { pipe: pipe(), ..ClientConfig::advised() };
         let local = router.add_client(Moment::ZERO, local).expect("the first client");
-        let casts = [(); 2].map(|()| router.add_cast(Moment::ZERO, pipe()).expect("two casts"));
+        let casts = [(); 2].map(|()| router.add_group(Moment::ZERO, pipe()).expect("two casts"));
         let mut add = |client| router.add_client(Moment::ZERO, client).expect("few clients");
         let links = [BOTH, BOTH | ClientFlags::UPPER].map(|flags| (flags, add(link(flags))));
         let peers = [2, 3].map(|id| {
@@ -230,7 +230,7 @@ impl World {
                     let was_up = self.router.is_up(link);
                     let _ignored = match cast {
                         false => self.router.handle_datagram(self.now, link, frame),
-                        true => self.router.handle_cast(self.now, link, frame),
+                        true => self.router.handle_group_frame(self.now, link, frame),
                     };
                     assert_eq!(self.router.is_up(link), was_up);
                 } else if self.router.handle_frame(self.now, self.links[index].1, frame).is_err() {
@@ -258,10 +258,10 @@ impl World {
         }
     }
 
-    fn local(&mut self, bytes: Bytes, offer: bool) {
-        if let (Ok(want), true) = (Want::decode(bytes.clone(), 0), offer) {
-            let any = !self.router.offers(self.local).any(|known| *known == want);
-            let done = self.router.set_offer(self.now, self.local, want, any);
+    fn local(&mut self, bytes: Bytes, advertisement: bool) {
+        if let (Ok(want), true) = (Want::decode(bytes.clone(), 0), advertisement) {
+            let any = !self.router.advertisements(self.local).any(|known| *known == want);
+            let done = self.router.set_advertisement(self.now, self.local, want, any);
             assert!(done.is_ok() || any, "what is known can be taken back");
         } else if let Ok(want) = Want::decode(bytes.clone(), 0) {
             let any = !self.router.interests(self.local).any(|known| *known == want);
@@ -276,13 +276,13 @@ impl World {
     /// Takes all output for a link.
     fn send(&mut self, index: usize, client: ClientId) {
         let (peer, end) = &mut self.peers[index];
-        let ordered = if index == 0 { Lanes::ALL } else { Lanes::RELIABLE };
+        let ordered = if index == 0 { Fifos::ALL } else { Fifos::RELIABLE };
         while let Some(frame) = self.router.poll_frame_of(self.now, client, ordered, usize::MAX) {
             assert!(frame.len() <= 128, "a frame of {} bytes", frame.len());
             let _received = peer.handle_frame(self.now, *end, frame).expect("a sound frame");
         }
         if index == 1 {
-            while let Some(frame) = self.router.poll_frame_of(self.now, client, Lanes::BEST_EFFORT, 128) {
+            while let Some(frame) = self.router.poll_frame_of(self.now, client, Fifos::BEST_EFFORT, 128) {
                 assert!(frame.len() <= 128, "a datagram of {} bytes", frame.len());
                 let _received = peer.handle_datagram(self.now, *end, frame).expect("a sound datagram");
             }
@@ -291,10 +291,11 @@ impl World {
 
     /// Takes all output of a cast: each of the others gets it.
     fn send_all(&mut self, cast: ClientId) {
-        while let Some(frame) = self.router.poll_frame_of(self.now, cast, Lanes::ALL, 128) {
+        while let Some(frame) = self.router.poll_frame_of(self.now, cast, Fifos::ALL, 128) {
             assert!(frame.len() <= 128, "a frame of {} bytes", frame.len());
             for (peer, end) in &mut self.peers {
-                let _received = peer.handle_cast(self.now, *end, frame.clone()).expect("a sound frame");
+                let _received =
+                    peer.handle_group_frame(self.now, *end, frame.clone()).expect("a sound frame");
             }
         }
     }

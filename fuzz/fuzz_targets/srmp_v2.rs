@@ -4,7 +4,7 @@
 use base::Moment;
 use bytes::{Bytes, BytesMut};
 use libfuzzer_sys::fuzz_target;
-use srmp::auth::{GroupKey, Keyring, Opener, OpenerLimits};
+use srmp::auth::{Decryptor, DecryptorLimits, GroupKey, Keyring};
 use srmp::model::Profile;
 use srmp::wire::{Format, LENGTH_UDP_MAX, Packet, Protection, Record, Writer};
 
@@ -52,7 +52,7 @@ fuzz_target!(|data: &[u8]| {
     let guarded = format(Protection::Mac);
     if let Ok(envelope) = guarded.decode(&datagram) {
         let keyring = Keyring::new(GroupKey::new(1, &[7; 32]).expect("long enough"));
-        let mut opener = Opener::new(&keyring, &guarded, OpenerLimits::default());
+        let mut opener = Decryptor::new(&keyring, &guarded, DecryptorLimits::default());
         opener.open(Moment::ZERO, envelope).expect_err("a tag cannot be guessed");
     }
 });

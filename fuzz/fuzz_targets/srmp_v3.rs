@@ -7,7 +7,7 @@
 use base::Moment;
 use bytes::{Bytes, BytesMut};
 use libfuzzer_sys::fuzz_target;
-use srmp::auth::{GroupKey, Keyring, Opener, OpenerLimits};
+use srmp::auth::{Decryptor, DecryptorLimits, GroupKey, Keyring};
 use srmp::model::Profile;
 use srmp::wire::{Flags, Format, Kind, LENGTH_UDP_MAX, Packet, Protection, Record, Writer};
 
@@ -69,7 +69,7 @@ fuzz_target!(|data: &[u8]| {
         let is_tagged = envelope.header().flags.contains(Flags::AUTH);
         assert_eq!(envelope.tag().is_some(), is_tagged);
         let keyring = Keyring::new(GroupKey::new(0, &[7; 32]).expect("long enough"));
-        let mut opener = Opener::new(&keyring, &guarded, OpenerLimits::default());
+        let mut opener = Decryptor::new(&keyring, &guarded, DecryptorLimits::default());
         opener.open(Moment::ZERO, envelope).expect_err("a tag cannot be guessed");
         assert_eq!(opener.senders(), 0, "nothing is kept of what is not proved");
     }

@@ -9,7 +9,7 @@ const FEATURES: &str = "--features=meshrti/mpi,meshrti-link-mpi/mpi";
 
 /// `required`: the step fails without MPI, as in the gate, which installs it. `skip`: the step does
 /// nothing.
-const WISH: &str = "MESHRTI_MPI";
+const REQUIREMENT: &str = "MESHRTI_MPI";
 
 /// Additional arguments of the workspace's `cargo clippy` and `cargo test`: the features, where
 /// there is MPI.
@@ -17,8 +17,8 @@ const WISH: &str = "MESHRTI_MPI";
 /// # Errors
 /// MPI is required and missing, or the variable has an unknown value.
 pub(crate) fn features() -> anyhow::Result<Vec<&'static str>> {
-    let wish = std::env::var(WISH).unwrap_or_default();
-    Ok(match why_not(&wish)? {
+    let requirement = std::env::var(REQUIREMENT).unwrap_or_default();
+    Ok(match why_not(&requirement)? {
         None => vec![FEATURES],
         Some(why) => {
             println!("SKIPPED, links over MPI are NOT tested: {why}");
@@ -51,25 +51,25 @@ pub(crate) fn without() -> anyhow::Result<()> {
 ///
 /// # Errors
 /// MPI is required and missing, or the variable has an unknown value.
-fn why_not(wish: &str) -> anyhow::Result<Option<String>> {
-    if !["", "required", "skip"].contains(&wish) {
-        bail!("{WISH} is `{wish}`; it may be `required` or `skip`");
+fn why_not(requirement: &str) -> anyhow::Result<Option<String>> {
+    if !["", "required", "skip"].contains(&requirement) {
+        bail!("{REQUIREMENT} is `{requirement}`; it may be `required` or `skip`");
     }
-    if wish == "skip" {
-        return Ok(Some(format!("{WISH} is `skip`")));
+    if requirement == "skip" {
+        return Ok(Some(format!("{REQUIREMENT} is `skip`")));
     }
     let missing: Vec<&str> = ["mpicc", "mpirun"].into_iter().filter(|program| !is_there(program)).collect();
     if missing.is_empty() {
         return Ok(None);
     }
-    let what = format!(
+    let reason = format!(
         "{} not found (Debian: apt-get install openmpi-bin libopenmpi-dev libclang-dev)",
         missing.join(", ")
     );
-    if wish == "required" {
-        bail!("MPI is required, and missing: {what}");
+    if requirement == "required" {
+        bail!("MPI is required, and missing: {reason}");
     }
-    Ok(Some(what))
+    Ok(Some(reason))
 }
 
 /// Whether a program can be started.

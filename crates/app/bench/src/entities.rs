@@ -10,7 +10,7 @@ use federate::{Callback, hla};
 
 use crate::alarm;
 use crate::member::Member;
-use crate::process::{PATIENCE, Process, orders, say};
+use crate::process::{PATIENCE, Process, orders, print_line};
 use crate::{BenchError, Rounds, role};
 
 /// An update of an entity.
@@ -42,9 +42,11 @@ const SETTLE: Duration = Duration::from_secs(1);
 /// Sends the script to the player, and starts it.
 pub(crate) async fn begin(player: &mut Process, script: &[Update]) -> Result<(), BenchError> {
     for Update { at, object, size, reliable } in script {
-        player.tell(&format!("update {} {object} {size} {}", at.as_micros(), u8::from(*reliable))).await?;
+        player
+            .send_line(&format!("update {} {object} {size} {}", at.as_micros(), u8::from(*reliable)))
+            .await?;
     }
-    player.tell("play").await
+    player.send_line("play").await
 }
 
 /// Waits until all updates are sent, and collects the results of all processes of watchers.
@@ -64,7 +66,7 @@ pub(crate) async fn end(
     // 0: the sizes of the updates differ.
     let mut times = Rounds::new(0);
     for watchers in watchers {
-        watchers.tell("report").await?;
+        watchers.send_line("report").await?;
         let words = watchers.hear("got").await?;
         if !words.iter().all(|word| times.add_word(word)) {
             return Err(BenchError::Unusable("federates say no times".to_owned()));
@@ -91,7 +93,7 @@ pub(crate) async fn play_player(
     }
     let Member { federate, mut callbacks, .. } = member;
     tokio::spawn(async move { while callbacks.recv().await.is_some() {} });
-    say("ready");
+    print_line("ready");
     let updates = federate.updates();
     let mut script = Vec::new();
     while let Some(order) = orders.recv().await {
@@ -113,7 +115,7 @@ pub(crate) async fn play_player(
         }
         // Failures are reported as a number; they are no error of this process.
         let _ = updates.drained().await;
-        say(&format!("sent {} {}", script.len(), updates.counts().failed));
+        print_line(&format!("sent {} {}", script.len(), updates.counts().failed));
     }
     Ok(())
 }
@@ -138,11 +140,11 @@ pub(crate) async fn play_watchers(server: &str, federation: &str, count: usize) 
             }
         });
     }
-    say("ready");
+    print_line("ready");
     while orders.recv().await.is_some() {
         let seen = times.replace(Rounds::new(0));
         let words: Vec<_> = std::iter::once("got".to_owned()).chain(seen.words()).collect();
-        say(&words.join(" "));
+        print_line(&words.join(" "));
     }
     Ok(())
 }

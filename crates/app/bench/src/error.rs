@@ -15,26 +15,26 @@ pub enum BenchError {
     #[error("the server: {0}")]
     Federate(#[from] FederateError),
     /// The system refused a process, a socket or another request.
-    #[error("{what}: {source}")]
+    #[error("{reason}: {source}")]
     System {
         /// The request.
-        what: String,
+        reason: String,
         /// The error of the system.
         source: io::Error,
     },
     /// One of the benchmark's processes failed; its standard error has the reason.
-    #[error("the process `{role}` {what}")]
+    #[error("the process `{role}` {reason}")]
     Process {
         /// Its role.
         role: String,
         /// Its output or event in place of the expected one.
-        what: String,
+        reason: String,
     },
     /// Nothing came for so long that waiting is pointless.
-    #[error("nothing for {seconds} s while waiting for {what}")]
+    #[error("nothing for {seconds} s while waiting for {reason}")]
     Stalled {
         /// The expected event.
-        what: String,
+        reason: String,
         /// Length of the wait in seconds.
         seconds: u64,
     },
@@ -55,8 +55,8 @@ pub enum BenchError {
 
 impl BenchError {
     /// Turns an error of the system into one that names the request.
-    pub(crate) fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
-        let what = what.into();
-        move |source| Self::System { what, source }
+    pub(crate) fn system(reason: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let reason = reason.into();
+        move |source| Self::System { reason, source }
     }
 }

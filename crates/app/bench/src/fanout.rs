@@ -124,7 +124,7 @@ impl Flood {
         count: u64,
     ) -> Result<f64, BenchError> {
         let expected = count * self.reach;
-        sinks.tell(&format!("expect {expected}")).await?;
+        sinks.send_line(&format!("expect {expected}")).await?;
         let updates = publisher.federate.updates();
         let begun = Instant::now();
         let number = usize::try_from(count).unwrap_or(usize::MAX);

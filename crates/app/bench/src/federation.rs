@@ -11,7 +11,7 @@ use crate::entities::{self, Update};
 use crate::groups::{Counts, Groups, await_reach};
 use crate::latency::round_trips;
 use crate::member::{FOM, Member};
-use crate::process::{Process, orders, say};
+use crate::process::{Process, orders, print_line};
 use crate::server::{Joined, Server, federation_name};
 use crate::{BenchError, Launcher, role, usage};
 
@@ -118,24 +118,24 @@ pub struct Measured {
 pub async fn measure(launcher: &Launcher, plan: &Plan) -> Result<Measured, BenchError> {
     let nodes = plan.cores.as_ref().map_or(&[][..], |cores| &cores.nodes);
     let server = Server::network(launcher, plan.nodes, plan.joined, plan.groups.as_ref(), nodes).await?;
-    let mut crews = Vec::new();
+    let mut federate_processes = Vec::new();
     for (index, work) in plan.work.iter().enumerate() {
         let cores = plan.cores.as_ref().and_then(|cores| cores.federates.get(index));
         let launcher = |place: usize| launcher.on_core(cores.and_then(|cores| cores.get(place)).copied());
-        crews.push(Crew::start(launcher, &server, index, work.clone()).await?);
+        federate_processes.push(FederateProcess::start(launcher, &server, index, work.clone()).await?);
     }
     // Time for the traffic of joining to end.
     tokio::time::sleep(CALM).await;
     if plan.groups.is_some() {
         await_reach(server.addresses(), plan.joined).await?;
     }
-    for crew in &mut crews {
-        crew.warm_up().await?;
+    for federate_process in &mut federate_processes {
+        federate_process.warm_up().await?;
     }
     let counted = counts(plan, &server).await?;
     let nodes_before: Vec<_> = server.cpu_s_of_nodes().collect();
     let begun = Instant::now();
-    let ended = all_at_once(crews).await?;
+    let ended = all_at_once(federate_processes).await?;
     let took = begun.elapsed();
     let nodes_cpu_s =
         server.cpu_s_of_nodes().zip(nodes_before).map(|(after, before)| difference(after, before)).collect();
@@ -151,19 +151,21 @@ async fn counts(plan: &Plan, server: &Server) -> Result<Option<Counts>, BenchErr
     }
 }
 
-/// Runs all tasks at the same time, each with a clock of its own. Returns the crews too, since
+/// Runs all tasks at the same time, each with a clock of its own. Returns the processes too, since
 /// federations end with them.
-async fn all_at_once(crews: Vec<Crew>) -> Result<Vec<(Crew, Done)>, BenchError> {
+async fn all_at_once(
+    federate_processes: Vec<FederateProcess>,
+) -> Result<Vec<(FederateProcess, Done)>, BenchError> {
     let mut running = JoinSet::new();
-    for (index, mut crew) in crews.into_iter().enumerate() {
+    for (index, mut federate_process) in federate_processes.into_iter().enumerate() {
         running.spawn(async move {
-            let before = crew.cpu_s();
+            let before = federate_process.cpu_s();
             let begun = Instant::now();
-            crew.begin().await?;
-            let ended = crew.end(begun).await?;
-            let cpu_s = crew.cpu_s().into_iter().zip(before);
+            federate_process.begin().await?;
+            let ended = federate_process.end(begun).await?;
+            let cpu_s = federate_process.cpu_s().into_iter().zip(before);
             let cpu_s = cpu_s.map(|(after, before)| difference(after, before)).collect();
-            Ok::<_, BenchError>((index, crew, Done { cpu_s, ..ended }))
+            Ok::<_, BenchError>((index, federate_process, Done { cpu_s, ..ended }))
         });
     }
     let mut ended = Vec::new();
@@ -171,7 +173,7 @@ async fn all_at_once(crews: Vec<Crew>) -> Result<Vec<(Crew, Done)>, BenchError> 
         ended.push(one.map_err(|error| BenchError::system("task")(std::io::Error::other(error)))??);
     }
     ended.sort_by_key(|(index, ..)| *index);
-    Ok(ended.into_iter().map(|(_, crew, done)| (crew, done)).collect())
+    Ok(ended.into_iter().map(|(_, federate_process, done)| (federate_process, done)).collect())
 }
 
 /// Wait between joining and the beginning of the tasks.
@@ -209,16 +211,16 @@ async fn start_others(
 }
 
 /// The processes of a task.
-struct Crew {
+struct FederateProcess {
     work: Work,
     near: Process,
     /// The process at each node of the others.
     far: Vec<Process>,
     /// Keeps the federation execution in existence.
-    _founder: Federate,
+    _creator: Federate,
 }
 
-impl Crew {
+impl FederateProcess {
     /// `launcher` gets 0 for the process of the federate that begins, and then the numbers of the
     /// others.
     async fn start(
@@ -229,8 +231,8 @@ impl Crew {
     ) -> Result<Self, BenchError> {
         let near = address_of(server, index, work.from)?;
         let federation = federation_name(&format!("federation {}", index + 1));
-        let (founder, _) = Federate::connect(Options::new(near)).await?;
-        founder.create_federation_execution(&federation, fom::content("MeshRTI-Bench.xml", FOM)).await?;
+        let (creator, _) = Federate::connect(Options::new(near)).await?;
+        creator.create_federation_execution(&federation, fom::content("MeshRTI-Bench.xml", FOM)).await?;
         let begins = match work.task {
             Task::RoundTrips { .. } => role::asker(near, &federation),
             Task::Flood { .. } => role::publisher(near, &federation),
@@ -246,7 +248,7 @@ impl Crew {
             let far = others.await?;
             (launcher(0).start(&begins).await?.0, far)
         };
-        Ok(Self { work, near, far, _founder: founder })
+        Ok(Self { work, near, far, _creator: creator })
     }
 
     /// A short run that is not measured, after which all federates have discovered each other's
@@ -273,13 +275,13 @@ impl Crew {
         let size = self.work.size;
         match &self.work.task {
             Task::RoundTrips { count, warm_up } => {
-                self.near.tell(&format!("rounds {size} {warm_up} {count}")).await
+                self.near.send_line(&format!("rounds {size} {warm_up} {count}")).await
             }
             Task::Flood { count, subscribers } => {
                 for far in &mut self.far {
-                    far.tell(&format!("expect {}", count * *subscribers as u64)).await?;
+                    far.send_line(&format!("expect {}", count * *subscribers as u64)).await?;
                 }
-                self.near.tell(&format!("flood {size} {count}")).await
+                self.near.send_line(&format!("flood {size} {count}")).await
             }
             Task::Entities { script, .. } => entities::begin(&mut self.near, script).await,
         }
@@ -332,7 +334,7 @@ pub(crate) async fn play_asker(server: String, federation: String) -> Result<(),
     let mut member = Member::join(&server, &federation).await?;
     member.want(member.pong).await?;
     let ping = member.offer(member.ping).await?;
-    say("ready");
+    print_line("ready");
     let (mut number, mut found) = (0, false);
     while let Some(order) = orders.recv().await {
         let [_, size, warm_up, count] = &order[..] else { continue };
@@ -343,7 +345,7 @@ pub(crate) async fn play_asker(server: String, federation: String) -> Result<(),
         let size = role::number(size)?;
         let rounds = round_trips(&mut member, ping, &mut number, size, (warm_up, count)).await?;
         let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|quantile| rounds.quantile_us(quantile));
-        say(&format!("took {p50} {p90} {p99}"));
+        print_line(&format!("took {p50} {p90} {p99}"));
     }
     Ok(())
 }

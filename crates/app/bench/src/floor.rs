@@ -9,7 +9,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use crate::process::{Process, orders, say};
+use crate::process::{Process, orders, print_line};
 use crate::{BenchError, Launcher, Rounds, role};
 
 /// Bytes that a relay reads at a time, and (`BATCH_BYTES`) a flood writes at a time: the same as in
@@ -59,7 +59,7 @@ impl Floor {
         warm_up: u64,
         count: u64,
     ) -> Result<Rounds, BenchError> {
-        self.far.tell(&format!("echo {message_bytes} {}", warm_up + count)).await?;
+        self.far.send_line(&format!("echo {message_bytes} {}", warm_up + count)).await?;
         self.far.hear("begun").await?;
         let mut rounds = Rounds::new(payload);
         let rounds = self
@@ -86,7 +86,7 @@ impl Floor {
     /// # Errors
     /// The far end or the relay has gone.
     pub async fn flood(&mut self, message_bytes: usize, count: u64) -> Result<Duration, BenchError> {
-        self.far.tell(&format!("flood {message_bytes} {count}")).await?;
+        self.far.send_line(&format!("flood {message_bytes} {count}")).await?;
         let taken = self
             .blocking(move |socket| {
                 let mut buffer = vec![0; READ_BYTES];
@@ -128,7 +128,7 @@ fn connect(address: &str) -> std::io::Result<TcpStream> {
 pub(crate) fn relay(onward: Option<&str>) -> std::io::Result<()> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let _orders = orders(); // no orders; the end of the pipe ends the relay
-    say(&format!("ready {}", listener.local_addr()?));
+    print_line(&format!("ready {}", listener.local_addr()?));
     loop {
         let (first, _) = listener.accept()?;
         let second = match onward {
@@ -157,7 +157,7 @@ fn pass_on(mut from: TcpStream, mut to: TcpStream) {
 pub(crate) fn far_end(address: &str) -> std::io::Result<()> {
     let mut orders = orders();
     let mut socket = connect(address)?;
-    say("ready");
+    print_line("ready");
     while let Some(order) = orders.blocking_recv() {
         let number = |at: usize| order.get(at).and_then(|word| word.parse::<usize>().ok()).unwrap_or(0);
         let (message_bytes, count) = (number(1), number(2));
@@ -165,13 +165,13 @@ pub(crate) fn far_end(address: &str) -> std::io::Result<()> {
             flood(&mut socket, message_bytes, count)?;
         } else {
             let mut message = vec![0; message_bytes];
-            say("begun");
+            print_line("begun");
             for _ in 0..count {
                 socket.read_exact(&mut message)?;
                 socket.write_all(&message)?;
             }
         }
-        say("done");
+        print_line("done");
     }
     Ok(())
 }

@@ -81,9 +81,9 @@ impl Member {
     }
 
     /// The next callback; an error if none comes within [`PATIENCE`].
-    pub(crate) async fn next(&mut self, what: &str) -> Result<Callback, BenchError> {
+    pub(crate) async fn next(&mut self, reason: &str) -> Result<Callback, BenchError> {
         let callback = tokio::time::timeout(PATIENCE, self.callbacks.recv()).await;
-        received(callback.map_err(|_| stalled(what))?)
+        received(callback.map_err(|_| stalled(reason))?)
     }
 
     /// Resigns, deletes the objects, and destroys the federation execution if no federate is left
@@ -132,6 +132,6 @@ pub(crate) fn reflected(callback: Callback) -> Option<Bytes> {
     reflect.attribute_values?.attribute_handle_value.pop().map(|attribute| attribute.value)
 }
 
-pub(crate) fn stalled(what: &str) -> BenchError {
-    BenchError::Stalled { what: what.to_owned(), seconds: PATIENCE.as_secs() }
+pub(crate) fn stalled(reason: &str) -> BenchError {
+    BenchError::Stalled { reason: reason.to_owned(), seconds: PATIENCE.as_secs() }
 }

@@ -15,7 +15,7 @@ use hla::api::{RegisterObjectInstanceRequest, ResignAction};
 use tokio::task::JoinHandle;
 
 use crate::member::{Member, received, reflected, stalled};
-use crate::process::{PATIENCE, Process, orders, say};
+use crate::process::{PATIENCE, Process, orders, print_line};
 use crate::role::number;
 use crate::server::{Server, federation_name};
 use crate::{BenchError, Launcher, Rounds, role};
@@ -77,7 +77,7 @@ async fn run_phases(
         canary.begin();
         let begin = Instant::now();
         if !order.is_empty() {
-            who.tell(order).await?;
+            who.send_line(order).await?;
         }
         who.hear_within(word, PHASE_MAX).await?;
         phases.push(canary.phase(name, objects, begin.elapsed()).await);
@@ -87,17 +87,17 @@ async fn run_phases(
     phase("register", &mut first, &register, "registered").await?;
     let mut late = launcher.start(&role::late(server.address(), &federation)).await?.0;
     phase("discover late", &mut late, &format!("discover {objects}"), "discovered").await?;
-    late.tell(&format!("remove {objects}")).await?;
-    first.tell("resign").await?;
+    late.send_line(&format!("remove {objects}")).await?;
+    first.send_line("resign").await?;
     phase("resign and delete", &mut late, "", "removed").await?;
     first.hear_within("resigned", PHASE_MAX).await?;
 
     let mut second = launcher.start(&owner).await?.0;
-    late.tell(&format!("discover {objects}")).await?;
-    second.tell(&register).await?;
+    late.send_line(&format!("discover {objects}")).await?;
+    second.send_line(&register).await?;
     phase("register and discover", &mut late, "", "discovered").await?;
-    late.tell(&format!("remove {objects}")).await?;
-    second.tell("terminate").await?;
+    late.send_line(&format!("remove {objects}")).await?;
+    second.send_line("terminate").await?;
     phase("owner lost", &mut late, "", "removed").await?;
     canary.stop().await?;
     Ok(phases)
@@ -180,7 +180,7 @@ pub(crate) async fn play_owner(server: &str, federation: &str) -> Result<(), Ben
     federate.publish_object_class_attributes(class, [attribute]).await?;
     federate.set_automatic_resign_directive(ResignAction::DeleteObjects).await?;
     tokio::task::spawn_local(async move { while callbacks.recv().await.is_some() {} });
-    say("ready");
+    print_line("ready");
     while let Some(order) = orders.recv().await {
         match order.iter().map(String::as_str).collect::<Vec<_>>()[..] {
             ["register", count] => {
@@ -189,11 +189,11 @@ pub(crate) async fn play_owner(server: &str, federation: &str) -> Result<(), Ben
                     updates.send(RegisterObjectInstanceRequest { object_class: Some(class) }).await?;
                 }
                 updates.drained().await?;
-                say("registered");
+                print_line("registered");
             }
             ["resign"] => {
                 federate.resign_federation_execution(ResignAction::DeleteObjects).await?;
-                say("resigned");
+                print_line("resigned");
             }
             ["terminate"] => federate.terminate().await,
             _ => {}
@@ -209,7 +209,7 @@ pub(crate) async fn play_late(server: &str, federation: &str) -> Result<(), Benc
     let mut member = Member::join(server, federation).await?;
     let class = member.federate.get_object_class_handle("HLAobjectRoot.Wide").await?;
     let attribute = member.federate.get_attribute_handle(class, "Value01").await?;
-    say("ready");
+    print_line("ready");
     let mut subscribed = false;
     while let Some(order) = orders.recv().await {
         let [what, count] = &order[..] else { continue };
@@ -225,7 +225,7 @@ pub(crate) async fn play_late(server: &str, federation: &str) -> Result<(), Benc
                 _ => {}
             }
         }
-        say(if discover { "discovered" } else { "removed" });
+        print_line(if discover { "discovered" } else { "removed" });
     }
     Ok(())
 }

@@ -85,7 +85,7 @@ impl Launcher {
         let mut child = spawned
             .map_err(BenchError::system(format!("cannot start {} as `{role}`", self.program.display())))?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(BenchError::Process { role, what: "has no pipes".into() });
+            return Err(BenchError::Process { role, reason: "has no pipes".into() });
         };
         let mut process = Process { role, child, stdin, lines: BufReader::new(stdout).lines() };
         let ready = process.hear("ready").await?;
@@ -118,7 +118,7 @@ impl Process {
     }
 
     /// Sends an order.
-    pub(crate) async fn tell(&mut self, order: &str) -> Result<(), BenchError> {
+    pub(crate) async fn send_line(&mut self, order: &str) -> Result<(), BenchError> {
         self.stdin
             .write_all(format!("{order}\n").as_bytes())
             .await
@@ -137,11 +137,11 @@ impl Process {
         patience: Duration,
     ) -> Result<Vec<String>, BenchError> {
         let line = tokio::time::timeout(patience, self.lines.next_line()).await.map_err(|_| {
-            let what = format!("`{word}` of the process `{}`", self.role);
-            BenchError::Stalled { what, seconds: patience.as_secs() }
+            let reason = format!("`{word}` of the process `{}`", self.role);
+            BenchError::Stalled { reason, seconds: patience.as_secs() }
         })?;
         let line = line.map_err(BenchError::system(format!("the process `{}`", self.role)))?;
-        let fail = |what: String| BenchError::Process { role: self.role.clone(), what };
+        let fail = |reason: String| BenchError::Process { role: self.role.clone(), reason };
         let line = line.ok_or_else(|| fail("ended before its work was done".into()))?;
         let mut words = line.split_whitespace().map(str::to_owned);
         if words.next().as_deref() != Some(word) {
@@ -155,14 +155,14 @@ impl Process {
         let words = self.hear(word).await?;
         words.first().and_then(|text| text.parse().ok()).ok_or_else(|| BenchError::Process {
             role: self.role.clone(),
-            what: format!("said `{word}` without a number"),
+            reason: format!("said `{word}` without a number"),
         })
     }
 }
 
 /// Sends a line to the process that started this one. A closed pipe means the end of the role,
 /// which [`orders`] notices.
-pub(crate) fn say(line: &str) {
+pub(crate) fn print_line(line: &str) {
     let mut stdout = std::io::stdout().lock();
     let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
 }

@@ -11,11 +11,11 @@ use hla::handle::ObjectInstanceHandle;
 use node::config::network::Topology;
 use tokio::sync::Notify;
 
-use crate::kills::federates::{self, Crew};
+use crate::kills::federates::{self, FederateProcess};
 use crate::kills::nodes;
 use crate::member::{Member, Payload, received, reflected};
-use crate::process::{orders, say};
-use crate::srmp::crowd;
+use crate::process::{orders, print_line};
+use crate::srmp::population;
 use crate::{BenchError, entities, federation, floor, objects, site};
 
 pub(crate) fn relay(onward: Option<&str>) -> Vec<String> {
@@ -115,10 +115,12 @@ pub fn play(words: &[String]) -> Result<(), BenchError> {
         ["publisher", server, federation] => {
             run(spawned(play_publisher(server.to_owned(), federation.to_owned())))
         }
-        ["srmp-member", group, member, interface, line] => run(crowd::play(group, member, interface, line)),
+        ["srmp-member", group, member, interface, line] => {
+            run(population::play(group, member, interface, line))
+        }
         ["kills-node", file, name] => run(nodes::play(file, name)),
-        ["kills-federates", ref crew @ ..] => match Crew::of_words(crew) {
-            Some(crew) => run(federates::play(crew)),
+        ["kills-federates", ref words @ ..] => match FederateProcess::of_words(words) {
+            Some(process) => run(federates::play(process)),
             None => Err(BenchError::Unusable("these are no orders for federates".to_owned())),
         },
         ["sinks", server, federation, count] => run(play_sinks(server, federation, number(count)?)),
@@ -159,13 +161,13 @@ fn serve() -> Result<(), BenchError> {
             .await
             .map_err(|error| BenchError::Unusable(error.to_string()))?;
         let _orders = orders(); // no orders; the end of the pipe ends the server
-        say(&format!("ready {}", node.addresses()[0]));
+        print_line(&format!("ready {}", node.addresses()[0]));
         node.run(std::future::pending()).await;
         Ok(())
     })
 }
 
-/// A node of a network on loopback: the first one founds the network, others join.
+/// A node of a network on loopback: the first one creates the network, others join.
 fn serve_node(number: &str, join: Option<&str>, network: node::config::Network) -> Result<(), BenchError> {
     let unusable = |error: &dyn std::fmt::Display| BenchError::Unusable(error.to_string());
     let loopback = "tcp://127.0.0.1:0";
@@ -184,7 +186,7 @@ fn serve_node(number: &str, join: Option<&str>, network: node::config::Network) 
         let node = node::Node::bind(&config, kernel).await.map_err(|error| unusable(&error))?;
         let _orders = orders();
         let links = node.link_addresses().first().cloned().unwrap_or_default();
-        say(&format!("ready {} {links}", node.addresses()[0]));
+        print_line(&format!("ready {} {links}", node.addresses()[0]));
         node.run(std::future::pending()).await;
         Ok(())
     })
@@ -212,7 +214,7 @@ async fn play_echo(server: String, federation: String) -> Result<(), BenchError>
     let (ping, pong) = (member.ping, member.pong);
     member.want(ping).await?;
     let object = member.offer(pong).await?;
-    say("ready");
+    print_line("ready");
     let updates = member.federate.updates();
     loop {
         let callback = received(member.callbacks.recv().await)?;
@@ -229,7 +231,7 @@ async fn play_publisher(server: String, federation: String) -> Result<(), BenchE
     let object = member.offer(member.ping).await?;
     let Member { federate, mut callbacks, ping, .. } = member;
     tokio::spawn(async move { while callbacks.recv().await.is_some() {} });
-    say("ready");
+    print_line("ready");
     let updates = federate.updates();
     let mut failed = 0;
     while let Some(order) = orders.recv().await {
@@ -239,7 +241,7 @@ async fn play_publisher(server: String, federation: String) -> Result<(), BenchE
         // Failures are reported as a number; they are no error of this process.
         let _ = updates.drained().await;
         let failures = updates.counts().failed;
-        say(&format!("sent {count} {}", failures - failed));
+        print_line(&format!("sent {count} {}", failures - failed));
         failed = failures;
     }
     Ok(())
@@ -284,16 +286,16 @@ async fn play_sinks(server: &str, federation: &str, count: usize) -> Result<(), 
             }
         });
     }
-    say("ready");
-    let mut told = 0;
+    print_line("ready");
+    let mut reported = 0;
     while let Some(order) = orders.recv().await {
         let [_, expected] = &order[..] else { continue };
-        let target = told + number(expected)? as u64;
+        let target = reported + number(expected)? as u64;
         while received_all.get() < target {
             progress.notified().await;
         }
-        say(&format!("got {}", received_all.get() - told));
-        told = received_all.get();
+        print_line(&format!("got {}", received_all.get() - reported));
+        reported = received_all.get();
     }
     Ok(())
 }
@@ -307,7 +309,7 @@ async fn play_idlers(server: &str, federation: &str, count: usize) -> Result<(),
         federate.join_federation_execution("idle", federation).await?;
         joined.push((federate, callbacks));
     }
-    say("ready");
+    print_line("ready");
     while orders.recv().await.is_some() {}
     Ok(())
 }

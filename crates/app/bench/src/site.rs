@@ -10,7 +10,7 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 
 use crate::groups::{Groups, STALE, await_reach, summary};
 use crate::member::{Member, Payload, received, reflected};
-use crate::process::{Process, orders, say};
+use crate::process::{Process, orders, print_line};
 use crate::server::{Joined, federation_name, start_node};
 use crate::{BenchError, Launcher, Rounds, role, usage};
 
@@ -113,7 +113,7 @@ async fn exchange(
     progress: impl FnMut(u64),
 ) -> Result<Rounds, BenchError> {
     for listener in &mut *listeners {
-        listener.tell(&format!("expect {count}")).await?;
+        listener.send_line(&format!("expect {count}")).await?;
     }
     send(publisher, object, plan, count, progress).await?;
     let mut delays = Rounds::new(plan.size);
@@ -167,7 +167,7 @@ pub(crate) async fn listen(server: &str, federation: &str) -> Result<(), BenchEr
     let ping: Payload = member.ping;
     member.want(ping).await?;
     member.await_object(ping).await?;
-    say("ready");
+    print_line("ready");
     while let Some(order) = orders.recv().await {
         let [_, count] = &order[..] else { continue };
         let count = count.parse().unwrap_or(0);
@@ -179,7 +179,7 @@ pub(crate) async fn listen(server: &str, federation: &str) -> Result<(), BenchEr
             line.push_str(&format!(" {}", now_ns().saturating_sub(sent)));
             heard += 1;
         }
-        say(&line);
+        print_line(&line);
     }
     Ok(())
 }

@@ -161,7 +161,7 @@ async fn flood(
     size: usize,
     count: u64,
 ) -> Result<f64, BenchError> {
-    publisher.tell(&format!("flood {size} {count}")).await?;
+    publisher.send_line(&format!("flood {size} {count}")).await?;
     let counted = tokio::time::timeout(PATIENCE, count_reflects(subscriber, count)).await;
     let words = publisher.hear("sent").await?;
     let failed = words.get(1).and_then(|word| word.parse().ok()).unwrap_or(0);

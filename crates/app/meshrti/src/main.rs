@@ -95,6 +95,12 @@ impl Command {
     }
 }
 
+/// The C library's allocator uses atomic operations as soon as a process has two threads, and
+/// messages are allocated by the thousand before the first one is freed. See
+/// docs/decisions/0006-allocator.md.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = Cli::parse(); // wrong use ends here, with status 2
     let started = logging::init(&cli.verbosity, cli.command.default_level());

@@ -47,7 +47,7 @@ impl Axis {
     }
 
     /// The position of a value; `None` if it has none on this axis.
-    pub(crate) fn place(&self, value: f64) -> Option<f64> {
+    pub(crate) fn position(&self, value: f64) -> Option<f64> {
         match self.scale {
             Scale::Linear => value.is_finite().then_some(value),
             Scale::Log => (value > 0.0 && value.is_finite()).then(|| value.log10()),
@@ -60,11 +60,12 @@ impl Axis {
     }
 
     /// First and last position of an axis with these positions, with some room.
-    pub(crate) fn span(&self, places: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
-        let (low, high) = places
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), place| (low.min(place), high.max(place)));
-        let low = self.from.and_then(|from| self.place(from)).unwrap_or(low);
-        let high = self.to.and_then(|to| self.place(to)).unwrap_or(high);
+    pub(crate) fn span(&self, positions: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+        let (low, high) = positions.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), position| {
+            (low.min(position), high.max(position))
+        });
+        let low = self.from.and_then(|from| self.position(from)).unwrap_or(low);
+        let high = self.to.and_then(|to| self.position(to)).unwrap_or(high);
         if !(low.is_finite() && high.is_finite() && low <= high) {
             return None;
         }
@@ -106,13 +107,13 @@ impl Ranged for Ticked {
     type FormatOption = NoDefaultFormatting;
     type ValueType = f64;
 
-    fn map(&self, place: &f64, (first, last): (i32, i32)) -> i32 {
-        let share = (place - self.span.0) / (self.span.1 - self.span.0);
+    fn map(&self, position: &f64, (first, last): (i32, i32)) -> i32 {
+        let share = (position - self.span.0) / (self.span.1 - self.span.0);
         first + (share * f64::from(last - first)).round() as i32
     }
 
     fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
-        self.ticks.iter().map(|(place, _)| *place).collect()
+        self.ticks.iter().map(|(position, _)| *position).collect()
     }
 
     fn range(&self) -> Range<f64> {
@@ -121,8 +122,8 @@ impl Ranged for Ticked {
 }
 
 impl ValueFormatter<f64> for Ticked {
-    fn format_ext(&self, place: &f64) -> String {
-        let same = |tick: &&(f64, String)| (tick.0 - place).abs() < 1e-9;
+    fn format_ext(&self, position: &f64) -> String {
+        let same = |tick: &&(f64, String)| (tick.0 - position).abs() < 1e-9;
         self.ticks.iter().find(same).map_or_else(String::new, |(_, text)| text.clone())
     }
 }
@@ -155,9 +156,9 @@ fn log_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
         }
         for part in parts {
             let value = part * 10f64.powi(power as i32);
-            let place = value.log10();
-            if (low - 1e-9..=high + 1e-9).contains(&place) {
-                ticks.push((place, text_of(value, value)));
+            let position = value.log10();
+            if (low - 1e-9..=high + 1e-9).contains(&position) {
+                ticks.push((position, text_of(value, value)));
             }
         }
     }
@@ -213,7 +214,7 @@ mod tests {
         let (low, high) = axis.span([7.0].into_iter()).unwrap();
         assert!(low < 7.0 && high > 7.0);
         assert_eq!(axis.span(std::iter::empty()), None);
-        assert_eq!(Axis::log("").place(0.0), None);
-        assert_eq!(axis.place(f64::NAN), None);
+        assert_eq!(Axis::log("").position(0.0), None);
+        assert_eq!(axis.position(f64::NAN), None);
     }
 }

@@ -87,20 +87,20 @@ impl Chart {
 
     /// The ranges of positions on both axes.
     fn spans(&self) -> Option<((f64, f64), (f64, f64))> {
-        let places = || self.series.iter().flat_map(|series| self.places(series));
-        let limits = self.limits.iter().filter_map(|(_, at)| self.y.place(*at));
+        let positions = || self.series.iter().flat_map(|series| self.positions(series));
+        let limits = self.limits.iter().filter_map(|(_, at)| self.y.position(*at));
         let ends = self.series.iter().filter(|series| series.mark == Mark::Bars);
-        let bars = ends.clone().flat_map(|_| self.y.place(0.0));
-        let last = ends.filter_map(|series| self.x.place(series.points.last()?.0 + width(&series.points)));
-        let x = self.x.span(places().map(|(x, _)| x).chain(last))?;
-        let y = self.y.span(places().map(|(_, y)| y).chain(limits).chain(bars))?;
+        let bars = ends.clone().flat_map(|_| self.y.position(0.0));
+        let last = ends.filter_map(|series| self.x.position(series.points.last()?.0 + width(&series.points)));
+        let x = self.x.span(positions().map(|(x, _)| x).chain(last))?;
+        let y = self.y.span(positions().map(|(_, y)| y).chain(limits).chain(bars))?;
         Some((x, y))
     }
 
     /// The positions of the values of a series, without those outside of the axes' fixed ends.
-    fn places(&self, series: &Series) -> Vec<(f64, f64)> {
+    fn positions(&self, series: &Series) -> Vec<(f64, f64)> {
         let shown = series.points.iter().filter(|(x, y)| self.x.shows(*x) && self.y.shows(*y));
-        shown.filter_map(|(x, y)| Some((self.x.place(*x)?, self.y.place(*y)?))).collect()
+        shown.filter_map(|(x, y)| Some((self.x.position(*x)?, self.y.position(*y)?))).collect()
     }
 
     fn coloured(&self) -> impl Iterator<Item = (&Series, RGBColor)> {
@@ -112,7 +112,7 @@ impl Chart {
 
     fn draw_limits(&self, plane: &mut Plane<'_, '_>, x_span: (f64, f64)) -> Result<(), String> {
         for (_, at) in &self.limits {
-            let Some(y) = self.y.place(*at) else { continue };
+            let Some(y) = self.y.position(*at) else { continue };
             let line = DashedPathElement::new([(x_span.0, y), (x_span.1, y)], 14, 10, GREY.stroke_width(3));
             plane.draw_series([line]).map_err(|error| error.to_string())?;
         }
@@ -126,44 +126,44 @@ impl Chart {
         colour: RGBColor,
         floor: f64,
     ) -> Result<(), String> {
-        let places = self.places(series);
-        let said = |error: DrawingAreaErrorKind<_>| error.to_string();
+        let positions = self.positions(series);
+        let text = |error: DrawingAreaErrorKind<_>| error.to_string();
         match series.mark {
             Mark::Line | Mark::Dots => {
-                let line = PathElement::new(places.clone(), colour.stroke_width(4));
-                plane.draw_series([line]).map_err(said)?;
+                let line = PathElement::new(positions.clone(), colour.stroke_width(4));
+                plane.draw_series([line]).map_err(text)?;
             }
             Mark::Dashed => {
-                let line = DashedPathElement::new(places.clone(), 18, 10, colour.stroke_width(4));
-                plane.draw_series([line]).map_err(said)?;
+                let line = DashedPathElement::new(positions.clone(), 18, 10, colour.stroke_width(4));
+                plane.draw_series([line]).map_err(text)?;
             }
             Mark::Steps => {
-                let line = PathElement::new(steps(&places), colour.stroke_width(4));
-                plane.draw_series([line]).map_err(said)?;
+                let line = PathElement::new(steps(&positions), colour.stroke_width(4));
+                plane.draw_series([line]).map_err(text)?;
             }
             Mark::Bars => {
                 let width = width(&series.points);
-                let bottom = self.y.place(0.0).unwrap_or(floor);
+                let bottom = self.y.position(0.0).unwrap_or(floor);
                 let bars = series.points.iter().filter_map(|(x, y)| {
                     let corners =
-                        [(self.x.place(*x)?, bottom), (self.x.place(x + width)?, self.y.place(*y)?)];
+                        [(self.x.position(*x)?, bottom), (self.x.position(x + width)?, self.y.position(*y)?)];
                     Some(Rectangle::new(corners, colour.mix(0.55).filled()))
                 });
-                plane.draw_series(bars).map_err(said)?;
+                plane.draw_series(bars).map_err(text)?;
             }
             Mark::Points => {}
         }
         if matches!(series.mark, Mark::Dots | Mark::Points) {
-            let dots = places.iter().map(|place| Circle::new(*place, 7, colour.filled()));
-            plane.draw_series(dots).map_err(said)?;
+            let dots = positions.iter().map(|position| Circle::new(*position, 7, colour.filled()));
+            plane.draw_series(dots).map_err(text)?;
         }
         let whiskers = series.points.iter().zip(&series.spreads).filter_map(|((x, y), spread)| {
-            let x = self.x.place(*x)?;
-            let low = self.y.place(y - spread).unwrap_or(floor);
-            let ends = vec![(x, low), (x, self.y.place(y + spread)?)];
+            let x = self.x.position(*x)?;
+            let low = self.y.position(y - spread).unwrap_or(floor);
+            let ends = vec![(x, low), (x, self.y.position(y + spread)?)];
             (*spread > 0.0).then(|| PathElement::new(ends, colour.stroke_width(3)))
         });
-        plane.draw_series(whiskers).map_err(said)?;
+        plane.draw_series(whiskers).map_err(text)?;
         Ok(())
     }
 
@@ -175,25 +175,25 @@ impl Chart {
     }
 
     fn draw_legend(&self, area: &Area<'_>) -> Result<(), String> {
-        let said = |error: DrawingAreaErrorKind<_>| error.to_string();
+        let text = |error: DrawingAreaErrorKind<_>| error.to_string();
         for (row, (name, colour, mark)) in (0..).zip(self.legend()) {
             let y = 30 + row * LINE;
             let ends = [(10, y), (62, y)];
             match mark {
                 Mark::Bars => {
                     let bar = Rectangle::new([(10, y - 12), (62, y + 12)], colour.mix(0.55).filled());
-                    area.draw(&bar).map_err(said)?;
+                    area.draw(&bar).map_err(text)?;
                 }
                 Mark::Dashed => {
-                    area.draw(&DashedPathElement::new(ends, 14, 8, colour.stroke_width(4))).map_err(said)?;
+                    area.draw(&DashedPathElement::new(ends, 14, 8, colour.stroke_width(4))).map_err(text)?;
                 }
                 Mark::Points => {}
                 Mark::Line | Mark::Dots | Mark::Steps => {
-                    area.draw(&PathElement::new(ends, colour.stroke_width(4))).map_err(said)?;
+                    area.draw(&PathElement::new(ends, colour.stroke_width(4))).map_err(text)?;
                 }
             }
             if matches!(mark, Mark::Dots | Mark::Points) {
-                area.draw(&Circle::new((36, y), 7, colour.filled())).map_err(said)?;
+                area.draw(&Circle::new((36, y), 7, colour.filled())).map_err(text)?;
             }
             write(area, name, (78, y), 27, Pos::new(HPos::Left, VPos::Center), INK)?;
         }
@@ -211,13 +211,13 @@ fn width(points: &[(f64, f64)]) -> f64 {
         .clamp(0.0, 1e300)
 }
 
-fn steps(places: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let mut line = Vec::with_capacity(places.len() * 2);
-    for (index, place) in places.iter().enumerate() {
+fn steps(positions: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let mut line = Vec::with_capacity(positions.len() * 2);
+    for (index, position) in positions.iter().enumerate() {
         if index > 0 {
-            line.push((place.0, places[index - 1].1));
+            line.push((position.0, positions[index - 1].1));
         }
-        line.push(*place);
+        line.push(*position);
     }
     line
 }

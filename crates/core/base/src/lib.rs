@@ -23,7 +23,7 @@ pub use digest::Digest;
 pub use handle_map::{HandleHasher, HandleMap, HandleState};
 pub use memory::{MemoryActions, MemoryBudget, MemoryStatus, MemoryUse, Room};
 pub use moment::Moment;
-pub use network::{is_same_founder, network_number, network_since, successor_number};
+pub use network::{is_same_creator, network_number, network_since, successor_number};
 pub use node::NodeKey;
 pub use pending::Pending;
 pub use seed::{Rng, Seed};

@@ -68,7 +68,7 @@ pub enum Room {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MemoryActions {
     /// Number of times that clients had to wait because little memory was left.
-    pub held_back: u64,
+    pub paused: u64,
     /// Calls refused.
     pub refused: u64,
     /// Messages dropped from queues and histories.
@@ -118,7 +118,7 @@ impl MemoryBudget {
     /// A budget of `total` bytes, none of them in use.
     pub const fn new(total: usize) -> Self {
         const N: usize = MemoryUse::ALL.len();
-        let none = MemoryActions { held_back: 0, refused: 0, dropped: 0, ended: 0 };
+        let none = MemoryActions { paused: 0, refused: 0, dropped: 0, ended: 0 };
         Self { total, used: [0; N], common_used: 0, peak: [0; N], actions: [none; N] }
     }
 
@@ -175,7 +175,7 @@ impl MemoryBudget {
     /// Adds `more` to the counters of `of`.
     pub fn count(&mut self, of: MemoryUse, more: MemoryActions) {
         let actions = &mut self.actions[of as usize];
-        actions.held_back += more.held_back;
+        actions.paused += more.paused;
         actions.refused += more.refused;
         actions.dropped += more.dropped;
         actions.ended += more.ended;

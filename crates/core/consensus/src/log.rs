@@ -11,8 +11,8 @@ use raft::{Error, GetEntriesContext, RaftState, Storage, StorageError};
 
 /// Approximate memory of an entry besides its data, in bytes.
 const ENTRY_OVERHEAD: usize = 96;
-/// The index at which a founder starts. It is not 0, so that every joiner needs a snapshot first:
-/// no entry contains the founder's own membership.
+/// The index at which a creator starts. It is not 0, so that every joiner needs a snapshot first:
+/// no entry contains the creator's own membership.
 pub(crate) const FOUNDING_INDEX: u64 = 1;
 
 /// The entries from `first` on, and the snapshot for members that are far behind.
@@ -31,7 +31,7 @@ pub(crate) struct Log {
 
 impl Log {
     /// The log of the first member of a group.
-    pub(crate) fn of_founder(key: u64) -> Self {
+    pub(crate) fn of_creator(key: u64) -> Self {
         Self::of_group(&BTreeSet::from([NodeKey(key)]))
     }
 
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn entries_are_replaced_counted_and_compacted() {
-        let mut log = Log::of_founder(7);
+        let mut log = Log::of_creator(7);
         log.append((2..=6).map(|index| entry(index, 1)).collect());
         log.append(vec![entry(5, 2)]);
         assert_eq!((log.last(), log.term_at(5), log.term_at(6)), (5, Some(2), None));
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_snapshot_is_for_its_members_only() {
-        let mut log = Log::of_founder(7);
+        let mut log = Log::of_creator(7);
         assert!(log.snapshot(0, 7).is_err());
         log.compact(snapshot(1, &[7]), 9, 9);
         assert!(log.snapshot(0, 7).is_ok());

@@ -10,7 +10,7 @@ use base::NodeKey;
 
 use crate::change::{Change, Role};
 use crate::config::MEMBERS_MAX;
-use crate::wire::Wish;
+use crate::wire::MemberRequest;
 
 /// One member as the leader sees it.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,7 @@ pub(crate) struct View<'a> {
     pub(crate) members: &'a BTreeMap<NodeKey, Seen>,
     /// Requests to add or remove nodes, from the nodes themselves or from others. Never contains
     /// requests to add a member or a removed node.
-    pub(crate) asked: &'a BTreeMap<NodeKey, Wish>,
+    pub(crate) asked: &'a BTreeMap<NodeKey, MemberRequest>,
     pub(crate) voters_max: usize,
 }
 
@@ -78,11 +78,11 @@ impl View<'_> {
         if !changes.is_empty() {
             return Some(Step::Propose(changes));
         }
-        let asked = |wish| self.asked.iter().filter(move |(_, w)| **w == wish).map(|(key, _)| *key);
-        if let Some(stranger) = asked(Wish::Remove).find(|key| !self.members.contains_key(key)) {
+        let asked = |request| self.asked.iter().filter(move |(_, w)| **w == request).map(|(key, _)| *key);
+        if let Some(stranger) = asked(MemberRequest::Remove).find(|key| !self.members.contains_key(key)) {
             return Some(Step::Propose(vec![Change::Remove(stranger)]));
         }
-        if let Some(comer) = asked(Wish::Add).next()
+        if let Some(comer) = asked(MemberRequest::Add).next()
             && self.members.len() < MEMBERS_MAX
         {
             return Some(Step::Propose(vec![Change::Set(comer, Role::Learner)]));
@@ -93,12 +93,12 @@ impl View<'_> {
 
     /// Whether the leader wants to leave, and there is no other member and no joiner.
     pub(crate) fn is_over(&self) -> bool {
-        let comers = self.asked.values().any(|wish| *wish == Wish::Add);
+        let comers = self.asked.values().any(|request| *request == MemberRequest::Add);
         self.members.len() == 1 && self.goes(self.me) && !comers
     }
 
     fn goes(&self, key: NodeKey) -> bool {
-        self.asked.get(&key) == Some(&Wish::Remove)
+        self.asked.get(&key) == Some(&MemberRequest::Remove)
     }
 
     /// The changes that turn the present members into the desired ones.

@@ -244,7 +244,7 @@ mod tests {
         some.acked(4);
         assert_eq!(firsts(&mut some, Moment::from_secs(1)), [(4, 1)], "longer than the window: alone");
         some.set_leader(Some((NodeKey(1), 2)));
-        assert_eq!(firsts(&mut some, Moment::from_secs(1)), [(1, 2), (3, 1)], "a new term starts anew");
+        assert_eq!(firsts(&mut some, Moment::from_secs(1)), [(1, 2), (3, 1)], "a new term restarts");
     }
 
     #[test]

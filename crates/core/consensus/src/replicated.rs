@@ -37,7 +37,7 @@ pub(crate) enum Taken {
 
 impl Replicated {
     /// The state of a group that `key` has just started.
-    pub(crate) fn of_founder(key: NodeKey) -> Self {
+    pub(crate) fn of_creator(key: NodeKey) -> Self {
         Self::of_group(&BTreeSet::from([key]))
     }
 
@@ -112,7 +112,7 @@ impl Replicated {
         let mut reader = Reader::new(data);
         let got = reader.u8("version of the snapshot")?;
         if got != VERSION {
-            return Err(MessageError::Unknown { what: "version of the snapshot", at: 0, value: got });
+            return Err(MessageError::Unknown { item: "version of the snapshot", at: 0, value: got });
         }
         let mut state = Self::default();
         let members = reader.count("number of members", 16)?;
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_proposal_is_taken_once_in_order_and_from_members_only() {
-        let mut state = Replicated::of_founder(A);
+        let mut state = Replicated::of_creator(A);
         assert_eq!(state.take(A, 2), Taken::Gap);
         assert_eq!(state.take(A, 1), Taken::Yes);
         assert_eq!(state.take(A, 1), Taken::Duplicate);
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn only_so_many_removed_nodes_are_remembered() {
-        let mut state = Replicated::of_founder(A);
+        let mut state = Replicated::of_creator(A);
         for key in 10..10 + TOMBSTONES_MAX as u64 + 1 {
             state.change(Change::Remove(NodeKey(key)));
             state.change(Change::Remove(NodeKey(key)));

@@ -17,8 +17,8 @@ struct Group {
 
 impl Group {
     fn of(members: u64) -> Self {
-        let founder = Consensus::bootstrap(NodeKey(1), Seed(1), Config::default()).expect("sound");
-        let members_of_one = BTreeMap::from([(NodeKey(1), founder)]);
+        let creator = Consensus::bootstrap(NodeKey(1), Seed(1), Config::default()).expect("sound");
+        let members_of_one = BTreeMap::from([(NodeKey(1), creator)]);
         let mut group =
             Self { members: members_of_one, now: Moment::ZERO, messages: 0, applied: BTreeMap::new() };
         for key in (2..=members).map(NodeKey) {

@@ -27,13 +27,13 @@ impl Group {
     fn new(seed: u64) -> Self {
         let config = Config { log_entries_max: 10, ..Config::default() };
         let mut members = BTreeMap::new();
-        let mut founder = Consensus::bootstrap(NodeKey(1), Seed(seed), config.clone()).unwrap();
+        let mut creator = Consensus::bootstrap(NodeKey(1), Seed(seed), config.clone()).unwrap();
         for key in 2..=5 {
             members
                 .insert(NodeKey(key), Consensus::joiner(NodeKey(key), Seed(seed), config.clone()).unwrap());
-            founder.add(Moment::ZERO, NodeKey(key));
+            creator.add(Moment::ZERO, NodeKey(key));
         }
-        members.insert(NodeKey(1), founder);
+        members.insert(NodeKey(1), creator);
         let rng = Seed(seed).split("hostile").rng();
         Self { members, now: Moment::ZERO, rng, seen: Vec::new(), refused: 0, taken: 0 }
     }
@@ -173,21 +173,21 @@ fn noise_is_refused() {
 #[test]
 fn errors_say_what_and_where() {
     let mut member = Consensus::bootstrap(NodeKey(1), Seed(1), Config::default()).unwrap();
-    let mut say = |bytes: &[u8]| {
-        let said = member.handle_message(Moment::ZERO, NodeKey(2), Bytes::copy_from_slice(bytes));
-        said.map_err(|error| error.to_string())
+    let mut handle = |bytes: &[u8]| {
+        let handled = member.handle_message(Moment::ZERO, NodeKey(2), Bytes::copy_from_slice(bytes));
+        handled.map_err(|error| error.to_string())
     };
     let refused = |text: &str| Err(text.to_owned());
-    assert_eq!(say(b""), refused("version at byte 0 needs 1 bytes, 0 are left"));
-    assert_eq!(say(&[9]), refused("consensus message of version 9, this node speaks 1"));
+    assert_eq!(handle(b""), refused("version at byte 0 needs 1 bytes, 0 are left"));
+    assert_eq!(handle(&[9]), refused("consensus message of version 9, this node speaks 1"));
     let head = |kind: u8| [&[1, kind, 1, 0, 0, 0, 0, 0, 0, 0][..]].concat();
-    assert_eq!(say(&head(77)), refused("kind at byte 1 has no value 77"));
-    assert_eq!(say(&head(3)), refused("term at byte 10 needs 8 bytes, 0 are left"));
+    assert_eq!(handle(&head(77)), refused("kind at byte 1 has no value 77"));
+    assert_eq!(handle(&head(3)), refused("term at byte 10 needs 8 bytes, 0 are left"));
     let long = [&head(6)[..], &[0]].concat();
-    assert_eq!(say(&long), refused("1 bytes too many from byte 10"));
+    assert_eq!(handle(&long), refused("1 bytes too many from byte 10"));
     let other = [1, 6, 9, 0, 0, 0, 0, 0, 0, 0];
     assert_eq!(
-        say(&other),
+        handle(&other),
         refused("consensus message of the group of k9, this node belongs to the group of k1")
     );
     let from_me = member.handle_message(Moment::ZERO, NodeKey(1), Bytes::new());

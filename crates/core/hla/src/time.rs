@@ -305,9 +305,9 @@ impl Number {
         Self::new(TimeKind::Float64, value.to_bits())
     }
 
-    fn decode(kind: TimeKind, octets: &[u8], what: &str) -> Result<Result<Self, OutOfRange>, RtiError> {
+    fn decode(kind: TimeKind, octets: &[u8], item: &str) -> Result<Result<Self, OutOfRange>, RtiError> {
         let array: [u8; ENCODED_LEN] = octets.try_into().map_err(|_| {
-            let details = format!("a {kind} {what} has {ENCODED_LEN} octets, not {}", octets.len());
+            let details = format!("a {kind} {item} has {ENCODED_LEN} octets, not {}", octets.len());
             RtiError::new(Exception::CouldNotDecode, details)
         })?;
         Ok(Self::new(kind, u64::from_be_bytes(array)))

@@ -2,10 +2,10 @@
 //! messages.
 
 use crate::admission::Standing;
-use crate::held::Held;
 use crate::memory::Memory;
 use crate::network::{Network, NetworkConfig, NetworkError, Verdict};
 use crate::password_failures::PasswordFailures;
+use crate::paused::PausedCallers;
 use crate::report::{MemoryReport, NetworkReport, REPORT_SETTING, SlowTurnsReport};
 use crate::sessions::Sessions;
 use crate::turn::{SlowTurns, Turn};
@@ -35,13 +35,14 @@ pub struct Kernel {
     /// The connection that was just lost was closed by its other side.
     peer_closed: bool,
     pub(crate) network: Option<Box<Network>>,
-    /// Callers that are not read for now because the network is congested, see [`Kernel::is_held`].
-    pub(crate) held: Held,
+    /// Callers that are not read for now because the network is congested, see
+    /// [`Kernel::is_paused`].
+    pub(crate) paused: PausedCallers,
     pub(crate) password_failures: PasswordFailures,
     pub(crate) memory: Box<Memory>,
     /// The caller served last. Its outgoing messages may still be held back so that they can be
     /// batched with the next ones.
-    speaker: Option<CallerId>,
+    last_caller: Option<CallerId>,
     pub(crate) turn: Turn,
     pub(crate) slow_turns: SlowTurns,
 }
@@ -58,10 +59,10 @@ impl Kernel {
             sessions: Sessions::default(),
             peer_closed: false,
             network: None,
-            held: Held::default(),
+            paused: PausedCallers::default(),
             password_failures: PasswordFailures::new(config.passwords_wrong_max, config.password_window),
             memory: Box::new(Memory::new(config.memory_bytes_max, config.input_pause_max)),
-            speaker: None,
+            last_caller: None,
             turn: Turn::default(),
             slow_turns: SlowTurns::default(),
             config,
@@ -95,9 +96,9 @@ impl Kernel {
         // The network's object models are likely to be the same, so modules already read are kept.
         self.rti.take_read_modules(&mut last);
         self.sessions.set_closed(true);
-        self.held = Held::default();
+        self.paused = PausedCallers::default();
         self.memory.review_next();
-        self.speaker = None;
+        self.last_caller = None;
         self.network = Some(Box::new(network));
     }
 
@@ -259,32 +260,32 @@ impl Kernel {
     fn drive_network(&mut self, now: Moment) -> bool {
         let Some(network) = &mut self.network else { return false };
         let mut done = Vec::new();
-        network.tell_of_itself(now, &self.rti, self.endpoint.sessions(), self.held.len());
+        network.publish_summary(now, &self.rti, self.endpoint.sessions(), self.paused.len());
         let (verdict, again) = network.drive(now, &mut self.rti, &mut done);
         self.release();
         let again = again || !done.is_empty();
         for completion in done {
             self.complete(now, completion);
         }
-        if let Verdict::BeginAnew { why, may_found } = verdict {
-            self.begin_anew(now, &why, may_found);
+        if let Verdict::Rejoin { why, may_create } = verdict {
+            self.rejoin(now, &why, may_create);
         }
-        self.review_gate(now) || again
+        self.review_admission(now) || again
     }
 
     /// Rejoins the network as a new incarnation after the node was removed from it or has given it
     /// up. Ends all sessions first.
-    fn begin_anew(&mut self, now: Moment, why: &str, may_found: bool) {
+    fn rejoin(&mut self, now: Moment, why: &str, may_create: bool) {
         match self.network.as_ref().is_some_and(|network| network.is_member()) {
             true => tracing::error!(why, "out of the network"),
-            false => tracing::info!(why, "begins to join anew"),
+            false => tracing::info!(why, "rejoins the network"),
         }
         for completion in self.rti.fail_waiting(now, why) {
             self.complete(now, completion);
         }
         self.end_all(now, why);
         let Some(network) = &self.network else { return };
-        match network.anew(now, may_found) {
+        match network.rejoin(now, may_create) {
             Ok(network) => self.enter(network),
             Err(error) => tracing::error!(%error, "cannot join again"),
         }
@@ -298,7 +299,7 @@ impl Kernel {
 
     /// Serves deferred calls once this node is a member of its network, and refuses them if that
     /// takes too long. Returns true when something changed.
-    fn review_gate(&mut self, now: Moment) -> bool {
+    fn review_admission(&mut self, now: Moment) -> bool {
         let Some(network) = &self.network else { return false };
         if network.is_member() {
             if !self.sessions.set_closed(false) {
@@ -374,7 +375,7 @@ impl Kernel {
         }
         self.let_go(now);
         if let Some(caller) = self.sessions.close(key) {
-            self.held.forget(caller);
+            self.paused.forget(caller);
             self.rti.close(now, caller);
         }
     }
@@ -402,7 +403,7 @@ impl Kernel {
     }
 
     fn serve(&mut self, now: Moment, key: SessionKey, caller: CallerId, call: Serial31, request: Call) {
-        if self.speaker.is_some_and(|speaker| speaker != caller) {
+        if self.last_caller.is_some_and(|last_caller| last_caller != caller) {
             self.let_go(now);
         }
         let wants_report = wants_report(&request);
@@ -424,17 +425,17 @@ impl Kernel {
         }
         if let Some(network) = &mut self.network {
             network.take_finished(now, &mut self.rti);
-            self.held.hold(caller, network.take_waits());
-            self.speaker = Some(caller);
+            self.paused.pause(caller, network.take_waits());
+            self.last_caller = Some(caller);
         }
     }
 
     /// Sends the outgoing messages of the last caller that were held back for batching: no further
     /// call is at hand, or another caller's turn has come.
     fn let_go(&mut self, now: Moment) {
-        if let (Some(network), Some(caller)) = (&mut self.network, self.speaker.take()) {
+        if let (Some(network), Some(caller)) = (&mut self.network, self.last_caller.take()) {
             network.take_from(now, &mut self.rti);
-            self.held.hold(caller, network.take_waits());
+            self.paused.pause(caller, network.take_waits());
         }
     }
 

@@ -7,12 +7,12 @@
 
 mod admission;
 mod config;
-mod held;
 mod kernel;
 mod links;
 mod memory;
 mod network;
 mod password_failures;
+mod paused;
 pub mod report;
 mod sessions;
 mod status;

@@ -87,15 +87,15 @@ impl Kernel {
     /// congested link, or memory for its input or output is short. [`Kernel::poll_released`] names
     /// the connection when that is over.
     #[must_use]
-    pub fn is_held(&self, conn: ConnId) -> bool {
+    pub fn is_paused(&self, conn: ConnId) -> bool {
         self.endpoint.is_paused(conn)
-            || self.held.callers().any(|caller| self.sessions.conn(caller) == Some(conn))
+            || self.paused.callers().any(|caller| self.sessions.conn(caller) == Some(conn))
     }
 
     /// The next connection that may be read again.
     #[must_use]
     pub fn poll_released(&mut self) -> Option<ConnId> {
-        while let Some(caller) = self.held.poll_released() {
+        while let Some(caller) = self.paused.poll_released() {
             if let Some(conn) = self.sessions.conn(caller) {
                 return Some(conn);
             }
@@ -156,8 +156,8 @@ impl Kernel {
     /// Resumes reading from callers that waited for a pipe that is no longer congested.
     pub(crate) fn release(&mut self) {
         let Some(network) = &mut self.network else { return };
-        while let Some(place) = network.poll_relieved() {
-            self.held.relieve(place);
+        while let Some(pipe) = network.poll_relieved() {
+            self.paused.relieve(pipe);
         }
     }
 }

@@ -111,8 +111,8 @@ impl Kernel {
         for status in &mut all {
             let actions = &mut status.actions;
             match status.of {
-                MemoryUse::Input => actions.held_back = stats.paused_for_input,
-                MemoryUse::Queues => actions.held_back = stats.paused_for_output,
+                MemoryUse::Input => actions.paused = stats.paused_for_input,
+                MemoryUse::Queues => actions.paused = stats.paused_for_output,
                 MemoryUse::Models => actions.refused = refused_models,
                 MemoryUse::Federations => actions.refused = refused_federations,
                 MemoryUse::History | MemoryUse::Links => {}
@@ -285,7 +285,7 @@ impl Kernel {
         // The callbacks queued for its federate would go only with the event of the session's end.
         // Until then they would be counted again.
         if let Some(caller) = self.sessions.close(session) {
-            self.held.forget(caller);
+            self.paused.forget(caller);
             self.rti.close(now, caller);
         }
         true

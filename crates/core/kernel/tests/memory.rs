@@ -67,7 +67,7 @@ impl World {
 
     /// Asserts that the client's calls are answered.
     fn assert_served(&mut self, conn: u64) {
-        assert!(!self.kernel.is_held(ConnId(conn)), "client {conn} is not read");
+        assert!(!self.kernel.is_paused(ConnId(conn)), "client {conn} is not read");
         self.call(conn, list());
         assert!(self.read(conn) > 0, "client {conn} gets no answer");
     }
@@ -110,20 +110,20 @@ fn clients_that_do_not_complete_their_messages_wait_and_then_go() {
     for conn in 1..=3 {
         world.open(FLOOD, conn);
         world.call_part(conn, long(2_000 * KIB), 140 * KIB);
-        assert!(!world.kernel.is_held(ConnId(conn)), "420 KiB of 576 are no reason to wait");
+        assert!(!world.kernel.is_paused(ConnId(conn)), "420 KiB of 576 are no reason to wait");
     }
     world.open(HONEST, 101);
     world.call_part(101, long(60 * KIB), 30 * KIB);
     world.assert_bounded();
-    assert!((1..=3).all(|conn| world.kernel.is_held(ConnId(conn))), "{:?}", world.kernel.memory());
-    assert!(!world.kernel.is_held(ConnId(101)), "it has not much");
+    assert!((1..=3).all(|conn| world.kernel.is_paused(ConnId(conn))), "{:?}", world.kernel.memory());
+    assert!(!world.kernel.is_paused(ConnId(101)), "it has not much");
     world.assert_served(100);
 
     // Nobody completes a message, so a client of the address with the most input is ended.
     world.pass(Duration::from_secs(5));
     assert_eq!(world.memory(MemoryUse::Input).actions.ended, 1);
     assert_eq!(world.memory(MemoryUse::Input).used / KIB, 2 * 140 + 30);
-    assert!((1..=3).all(|conn| !world.kernel.is_held(ConnId(conn))), "the others may go on");
+    assert!((1..=3).all(|conn| !world.kernel.is_paused(ConnId(conn))), "the others may go on");
     let released: Vec<_> = std::iter::from_fn(|| world.kernel.poll_released()).collect();
     assert_eq!(released.len(), 2, "{released:?}");
     assert!(world.kernel.poll_timeout().is_none_or(|at| at > world.now), "it does not spin");
@@ -140,14 +140,14 @@ fn a_client_that_waits_in_vain_goes_even_if_memory_is_no_longer_short() {
         world.open(FLOOD, conn);
         world.call_part(conn, long(2_000 * KIB), 125 * KIB);
     }
-    assert!(world.kernel.is_held(ConnId(1)), "500 KiB are over three quarters of 576");
+    assert!(world.kernel.is_paused(ConnId(1)), "500 KiB are over three quarters of 576");
     world.close(1);
-    assert!(world.kernel.is_held(ConnId(2)), "375 KiB are over five eighths");
+    assert!(world.kernel.is_paused(ConnId(2)), "375 KiB are over five eighths");
     for _ in 0..2 {
         world.pass(Duration::from_secs(5));
         assert_eq!(world.memory(MemoryUse::Input).actions.ended, 1);
         assert!(world.kernel.poll_timeout().is_none_or(|at| at > world.now), "it does not spin");
-        assert!((2..=4).all(|conn| !world.kernel.is_held(ConnId(conn))));
+        assert!((2..=4).all(|conn| !world.kernel.is_paused(ConnId(conn))));
     }
 }
 
@@ -164,8 +164,8 @@ fn input_is_never_over_its_bound_and_the_flood_pays() {
         world.assert_served(100);
     }
     let input = world.memory(MemoryUse::Input);
-    assert!(input.actions.ended >= 30 && input.actions.held_back > 0, "{input:?}");
-    assert!(!world.kernel.is_held(ConnId(101)));
+    assert!(input.actions.ended >= 30 && input.actions.paused > 0, "{input:?}");
+    assert!(!world.kernel.is_paused(ConnId(101)));
 }
 
 #[test]
@@ -175,11 +175,11 @@ fn clients_that_do_not_read_their_answers_wait_and_then_go() {
     for conn in 1..=4 {
         world.open(FLOOD, conn);
     }
-    let mut held = 0;
+    let mut paused = 0;
     for round in 0..2_000 {
         for conn in 1..=4 {
-            held += usize::from(world.kernel.is_held(ConnId(conn)));
-            world.call(conn, long(200)); // even if it is held: it may have been read before
+            paused += usize::from(world.kernel.is_paused(ConnId(conn)));
+            world.call(conn, long(200)); // even if it is paused: it may have been read before
         }
         world.assert_bounded();
         if round % 10 == 0 {
@@ -187,7 +187,7 @@ fn clients_that_do_not_read_their_answers_wait_and_then_go() {
         }
     }
     let queues = world.memory(MemoryUse::Queues);
-    assert!(held > 0 && queues.actions.held_back > 0 && queues.actions.ended > 0, "{queues:?}");
+    assert!(paused > 0 && queues.actions.paused > 0 && queues.actions.ended > 0, "{queues:?}");
     (1..=4).for_each(|conn| world.close(conn));
     world.pass(Duration::from_secs(60));
     assert_eq!(world.memory(MemoryUse::Queues).used, 0);

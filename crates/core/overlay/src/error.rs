@@ -93,10 +93,10 @@ pub enum FrameError {
         got: u8,
     },
     /// The frame ends too early.
-    #[error("{what} at byte {at} needs {need} bytes, {left} are left")]
+    #[error("{item} at byte {at} needs {need} bytes, {left} are left")]
     Truncated {
         /// The field that was being read.
-        what: &'static str,
+        item: &'static str,
         /// Offset of the field.
         at: usize,
         /// Bytes needed.
@@ -113,30 +113,30 @@ pub enum FrameError {
         extra: usize,
     },
     /// A length or a number is over its limit.
-    #[error("{what} of {len}, the limit is {limit}")]
+    #[error("{item} of {len}, the limit is {limit}")]
     TooLong {
         /// The field.
-        what: &'static str,
+        item: &'static str,
         /// The length in bytes, or the number of elements.
         len: usize,
         /// The limit.
         limit: usize,
     },
     /// A value that is invalid or contradicts another one.
-    #[error("{what} at byte {at}: {why}")]
+    #[error("{item} at byte {at}: {why}")]
     Value {
         /// The field.
-        what: &'static str,
+        item: &'static str,
         /// Offset of the field.
         at: usize,
         /// The rule that the value breaks.
         why: &'static str,
     },
     /// A frame that may not come at this time.
-    #[error("{what} where {wanted} is due")]
+    #[error("{item} where {wanted} is due")]
     Unexpected {
         /// The frame that came.
-        what: &'static str,
+        item: &'static str,
         /// The frame that was expected.
         wanted: &'static str,
     },
@@ -168,12 +168,12 @@ pub enum Refusal {
         /// This node's.
         ours: u64,
     },
-    /// The two networks have one founder, and this node's network yields.
+    /// The two networks have one creator, and this node's network yields.
     #[error(
-        "networks {network:016x} and {to:016x} have one founder, which was started again while the first of them lived \
+        "networks {network:016x} and {to:016x} have one creator, which was started again while the first of them lived \
          on: node {name} gives up {network:016x} and joins {to:016x}, that of node {other}"
     )]
-    GivesWay {
+    Yields {
         /// Name of the node that yields.
         name: String,
         /// Its network.
@@ -302,13 +302,13 @@ impl Refusal {
             Self::TooManyLinks { .. } => 12,
             Self::Leaving => 13,
             Self::Clock { .. } => 14,
-            Self::GivesWay { .. } => Self::GIVES_WAY,
+            Self::Yields { .. } => Self::YIELDS,
         }
     }
 
     pub(crate) const ALREADY_LINKED: u8 = 9;
-    /// The [code](Self::code) of [`Refusal::GivesWay`].
-    pub const GIVES_WAY: u8 = 15;
+    /// The [code](Self::code) of [`Refusal::Yields`].
+    pub const YIELDS: u8 = 15;
 
     pub(crate) fn of(error: FrameError) -> Self {
         match error {

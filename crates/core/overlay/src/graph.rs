@@ -97,8 +97,8 @@ fn edges(own: usize, links: &BTreeMap<NodeKey, u32>, map: &Map, keys: &[NodeKey]
         for &(other, rtt) in &entry.neighbours {
             let rtt_back = if other == keys[own] {
                 // The advertised value comes first: all nodes must see the same cost.
-                let told = || own_entry.and_then(|own| own.rtt_to(entry.key));
-                links.get(&entry.key).map(|live| told().unwrap_or(*live))
+                let advertised = || own_entry.and_then(|own| own.rtt_to(entry.key));
+                links.get(&entry.key).map(|live| advertised().unwrap_or(*live))
             } else if entry.key < other {
                 let back = keys.binary_search(&other).ok().map(|other| entries[other]);
                 back.filter(|back| !back.leaving).and_then(|back| back.rtt_to(entry.key))
@@ -114,17 +114,17 @@ fn edges(own: usize, links: &BTreeMap<NodeKey, u32>, map: &Map, keys: &[NodeKey]
 }
 
 /// Cost, hops and next node of a path.
-type Way = (u64, u32, usize);
+type Cost = (u64, u32, usize);
 
 /// Dijkstra's algorithm. Of two paths with one cost the one with fewer hops wins, then the one
 /// through the smaller neighbour.
-fn shortest(own: usize, edges: &[Step], nodes: usize) -> Vec<Option<Way>> {
+fn shortest(own: usize, edges: &[Step], nodes: usize) -> Vec<Option<Cost>> {
     let mut around: Vec<Vec<(usize, u32)>> = vec![Vec::new(); nodes];
     for &(cost, low, high) in edges {
         around[low].push((high, cost));
         around[high].push((low, cost));
     }
-    let mut best: Vec<Option<Way>> = vec![None; nodes];
+    let mut best: Vec<Option<Cost>> = vec![None; nodes];
     let mut done = vec![false; nodes];
     best[own] = Some((0, 0, own));
     let mut queue = BinaryHeap::from([Reverse((0u64, 0u32, own, own))]);
@@ -133,10 +133,10 @@ fn shortest(own: usize, edges: &[Step], nodes: usize) -> Vec<Option<Way>> {
             continue;
         }
         for &(other, step) in &around[at] {
-            let way = (cost + u64::from(step), hops + 1, if at == own { other } else { next });
-            if !done[other] && best[other].is_none_or(|known| way < known) {
-                best[other] = Some(way);
-                queue.push(Reverse((way.0, way.1, way.2, other)));
+            let route = (cost + u64::from(step), hops + 1, if at == own { other } else { next });
+            if !done[other] && best[other].is_none_or(|known| route < known) {
+                best[other] = Some(route);
+                queue.push(Reverse((route.0, route.1, route.2, other)));
             }
         }
     }

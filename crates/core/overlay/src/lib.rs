@@ -23,11 +23,11 @@
 //!
 //! Start at [`Overlay`] and [`Event`]; formats are in `wire/mod.rs`.
 
-mod claim;
 mod config;
 mod error;
 mod event;
 mod graph;
+mod identity;
 mod link;
 mod machine;
 mod map;

@@ -33,7 +33,7 @@ pub(crate) enum Stage {
 pub(crate) enum Ready {
     Idle,
     Listed,
-    Told,
+    Named,
 }
 
 /// The agreement of both ends to use a link as a path for channel frames. Each side numbers its
@@ -101,7 +101,7 @@ pub(crate) struct Link {
     /// Nodes whose entries are to be sent; true: even if the other end should get them elsewhere.
     pub(crate) dirty: BTreeMap<NodeKey, bool>,
     /// Sequence numbers of the entries that the other end is known to have.
-    pub(crate) told: BTreeMap<NodeKey, u64>,
+    pub(crate) advertised: BTreeMap<NodeKey, u64>,
     pub(crate) urgent: FairQueue,
     pub(crate) bulk: FairQueue,
     /// Entries and urgent unicasts take turns: whether entries are next.
@@ -115,7 +115,7 @@ pub(crate) struct Link {
     pub(crate) up_since: Moment,
     pub(crate) path: Path,
     /// Whether `PathUp` was emitted.
-    pub(crate) path_told: bool,
+    pub(crate) path_reported: bool,
     /// The sequence number of the other end's entry when the link came up. Its links in this entry
     /// and in earlier ones are older than this link.
     pub(crate) sequence_before: u64,
@@ -124,7 +124,7 @@ pub(crate) struct Link {
     pub(crate) close_reason: String,
     rtts: VecDeque<u32>,
     /// The round trip that this node advertises, in microseconds.
-    pub(crate) rtt_told: Option<u32>,
+    pub(crate) rtt_advertised: Option<u32>,
     /// Token and moment of the last ping.
     pub(crate) asked: Option<(u32, Moment)>,
     pub(crate) token: u32,
@@ -149,7 +149,7 @@ impl Link {
             compared: false,
             entries_at: now,
             dirty: BTreeMap::new(),
-            told: BTreeMap::new(),
+            advertised: BTreeMap::new(),
             urgent: FairQueue::default(),
             bulk: FairQueue::default(),
             entries_next: true,
@@ -159,12 +159,12 @@ impl Link {
             last_ping: now,
             up_since: now,
             path: Path::default(),
-            path_told: false,
+            path_reported: false,
             sequence_before: 0,
             confirmed: false,
             close_reason: String::new(),
             rtts: VecDeque::new(),
-            rtt_told: None,
+            rtt_advertised: None,
             asked: None,
             token: 0,
             sent_frames: 0,
@@ -194,14 +194,14 @@ impl Link {
 
     /// The round trip to advertise, in microseconds: the advertised one, until the measured one is
     /// more than double or less than half of it, by [`RTT_NEWS_MICROS`] at least.
-    pub(crate) fn rtt_to_tell(&self) -> u32 {
+    pub(crate) fn rtt_to_advertise(&self) -> u32 {
         let rtt = self.rtt_micros();
-        match self.rtt_told {
-            Some(told) => {
+        match self.rtt_advertised {
+            Some(advertised) => {
                 let wide = |small: u32, large: u32| {
                     u64::from(large) > 2 * u64::from(small) + u64::from(RTT_NEWS_MICROS)
                 };
-                if wide(told, rtt) || wide(rtt, told) { rtt } else { told }
+                if wide(advertised, rtt) || wide(rtt, advertised) { rtt } else { advertised }
             }
             None => rtt,
         }
@@ -214,7 +214,7 @@ impl Link {
         self.path_due = false;
         self.digest_due = false;
         self.dirty.clear();
-        self.told.clear();
+        self.advertised.clear();
     }
 }
 
@@ -270,15 +270,15 @@ mod tests {
     fn a_round_trip_is_told_again_when_it_changed_much() {
         let mut link = Link::new(Moment::ZERO, None, Bytes::new());
         link.measured(Duration::from_millis(30));
-        assert_eq!(link.rtt_to_tell(), 30_000);
-        link.rtt_told = Some(30_000);
+        assert_eq!(link.rtt_to_advertise(), 30_000);
+        link.rtt_advertised = Some(30_000);
         link.measured(Duration::from_millis(25));
-        assert_eq!(link.rtt_to_tell(), 30_000);
+        assert_eq!(link.rtt_to_advertise(), 30_000);
         link.measured(Duration::from_millis(5));
-        assert_eq!(link.rtt_to_tell(), 5_000);
+        assert_eq!(link.rtt_to_advertise(), 5_000);
         for _ in 0..ROUND_TRIPS {
             link.measured(Duration::from_millis(90));
         }
-        assert_eq!(link.rtt_to_tell(), 90_000);
+        assert_eq!(link.rtt_to_advertise(), 90_000);
     }
 }

@@ -40,7 +40,7 @@ impl Entry {
     }
 
     /// Whether the entry equals the other one, sequence number aside.
-    pub(crate) fn says_the_same(&self, other: &Entry) -> bool {
+    pub(crate) fn has_same_content(&self, other: &Entry) -> bool {
         self.key == other.key
             && self.network == other.network
             && self.member == other.member

@@ -149,7 +149,7 @@ mod tests {
         fn frames_arrive_in_order_and_once(steps in prop::collection::vec((0u8..4, any::<bool>()), 0..200)) {
             let (mut a, mut b) = (up(), up());
             let (mut sent, mut got) = (0u8, Vec::new());
-            let mut way = VecDeque::new();
+            let mut transit = VecDeque::new();
             let mut back = VecDeque::new();
             for (step, lost) in steps.into_iter().chain(std::iter::repeat_n((9, false), 3)) {
                 match step {
@@ -157,16 +157,16 @@ mod tests {
                         let message = a.push(Moment::ZERO, 1, Bytes::from(vec![sent]));
                         sent = sent.wrapping_add(1);
                         if !lost {
-                            way.push_back(message);
+                            transit.push_back(message);
                         }
                     }
-                    1 => way.extend(a.resend()),
+                    1 => transit.extend(a.resend()),
                     2 if lost => back.clear(),
                     _ => {
                         if step == 9 {
-                            way.extend(a.resend());
+                            transit.extend(a.resend());
                         }
-                        for message in way.drain(..) {
+                        for message in transit.drain(..) {
                             if let TunnelMessage::Data { number, frame, .. } = message
                                 && b.take(number)
                             {

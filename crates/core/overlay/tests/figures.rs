@@ -87,11 +87,11 @@ impl Run {
     /// Announcements and computations of all live nodes.
     fn count(&self) -> [u64; 2] {
         let stats = self.net.live().into_iter().map(|index| self.net.node(index).overlay.stats());
-        stats.fold([0, 0], |[told, computed], s| [told + s.announcements, computed + s.computations])
+        stats.fold([0, 0], |[reported, computed], s| [reported + s.announcements, computed + s.computations])
     }
 
     /// Does something, waits for calm, and notes the cost.
-    fn step(&mut self, what: &'static str, act: impl FnOnce(&mut Net)) -> Cost {
+    fn step(&mut self, happening: &'static str, act: impl FnOnce(&mut Net)) -> Cost {
         let (start, frames, bytes) = (self.net.now, self.net.busy_frames, self.net.busy_bytes);
         let before = self.count();
         act(&mut self.net);
@@ -109,11 +109,15 @@ impl Run {
         // A lost node may cut off others that had no other way.
         let nodes = net.component(0);
         for &index in &nodes {
-            assert_eq!(net.node(index).overlay.reachable().count(), nodes.len() - 1, "{what}: node {index}");
+            assert_eq!(
+                net.node(index).overlay.reachable().count(),
+                nodes.len() - 1,
+                "{happening}: node {index}"
+            );
         }
         let Cost { time, frames, bytes, announcements, computations } = cost;
         println!(
-            "| {} | {what} | {} | {frames} | {} | {announcements} | {:.1} |",
+            "| {} | {happening} | {} | {frames} | {} | {announcements} | {:.1} |",
             self.name,
             time.as_millis(),
             bytes / nodes.len() as u64,

@@ -100,8 +100,8 @@ fn a_ring_without_redundancy_loses_one_link_and_says_why() {
             }
             let paths: usize = (0..nodes).map(|index| net.node(index).app.sessions.len()).sum();
             assert_eq!(paths, 2 * (nodes - 1), "what is left is a tree");
-            let told = (0..nodes).flat_map(|index| &net.node(index).app.refusals);
-            let cycles = told.filter(|refusal| matches!(refusal, Refusal::Cycle { .. })).count();
+            let reported = (0..nodes).flat_map(|index| &net.node(index).app.refusals);
+            let cycles = reported.filter(|refusal| matches!(refusal, Refusal::Cycle { .. })).count();
             assert!(cycles > 0, "somebody says so");
         }
     }

@@ -167,11 +167,11 @@ fn a_frame_over_the_limit_closes_an_established_link_and_it_comes_back() {
     let (mut a, mut b) = linked(|_| {});
     b.handle_frame(NOW, L, Bytes::from(vec![8; FRAME_BYTES_MAX + 1]));
     talk(NOW, &mut a, &mut b);
-    let told = events(&mut a);
-    let told = told.iter().any(|event| {
+    let reported = events(&mut a);
+    let reported = reported.iter().any(|event| {
         matches!(event, Event::RefusedByPeer { code: 10, text, .. } if text.contains("the limit is 1048576"))
     });
-    assert!(told, "the sender learns why");
+    assert!(reported, "the sender learns why");
     assert!(!a.is_reachable(NodeKey(2)));
     assert_eq!(a.targets()[0].state, TargetPhase::Waiting);
     let mut again = NOW;

@@ -71,7 +71,7 @@ fn a_link_that_breaks_is_replaced_by_a_tunnel_and_comes_back() {
         net.run_for(Duration::from_secs(3));
         net.check_mesh();
         assert_eq!(net.node(1).app.sessions[&key].received, 3_000, "the tunnel stayed");
-        assert_eq!(net.node(1).app.opened, sessions + 1, "but for the second cut no path was made anew");
+        assert_eq!(net.node(1).app.opened, sessions + 1, "but for the second cut no path was made again");
         net.heal(1, through);
         net.heal(1, 2);
         net.run_for(Duration::from_secs(8));

@@ -19,7 +19,7 @@ fn third(tweak: fn(usize, &mut Config)) -> Net {
 }
 
 /// The third node learned the reason, in the same words as the node that it called.
-fn told(net: &Net) -> String {
+fn reported(net: &Net) -> String {
     assert_eq!(net.node(1).overlay.reachable().count(), 1, "the others keep running");
     assert_eq!(net.node(2).overlay.reachable().count(), 0);
     let own = net.node(2).app.refusals.iter().map(ToString::to_string);
@@ -39,7 +39,7 @@ fn told(net: &Net) -> String {
 #[test]
 fn another_network() {
     let net = third(|index, config| config.network = if index == 2 { 8 } else { 7 });
-    let text = told(&net);
+    let text = reported(&net);
     assert!(text.contains("0000000000000007") && text.contains("--join"), "{text}");
 }
 
@@ -54,7 +54,7 @@ fn no_network_is_no_obstacle_and_is_adopted() {
 }
 
 #[test]
-fn a_network_that_is_founded_late_reaches_all_and_two_do_not_mix() {
+fn a_network_that_is_created_late_reaches_all_and_two_do_not_mix() {
     let mut net = Net::new(Seed(1), |_, _| {});
     net.add(TopologyKind::Tree, vec![]);
     for index in 1..6 {
@@ -85,7 +85,7 @@ fn two_nodes_with_one_name() {
             config.name = "NODE-1".to_owned();
         }
     });
-    assert!(told(&net).contains("two nodes with the name NODE-1"));
+    assert!(reported(&net).contains("two nodes with the name NODE-1"));
 }
 
 #[test]
@@ -123,12 +123,12 @@ fn another_topology_or_redundancy() {
             config.topology = TopologyKind::Mesh;
         }
     });
-    assert!(told(&net).contains("give all nodes the same topology"));
+    assert!(reported(&net).contains("give all nodes the same topology"));
     let net = third(|index, config| {
         config.network = 7;
         config.redundancy = index == 2;
     });
-    let text = told(&net);
+    let text = reported(&net);
     assert!(text.contains("redundancy"), "{text}");
 }
 
@@ -140,7 +140,7 @@ fn another_node_than_expected_and_oneself() {
             config.targets[0].name = Some("NORFOLK".to_owned());
         }
     });
-    assert!(told(&net).contains("at n0 is node NODE-0, not NORFOLK"));
+    assert!(reported(&net).contains("at n0 is node NODE-0, not NORFOLK"));
     let mut net = Net::new(Seed(2), |_, _| {});
     net.add(TopologyKind::Mesh, vec![url(0)]);
     net.run_for(Duration::from_secs(1));

@@ -4,7 +4,7 @@ use crate::credit::Window;
 use crate::interest::Adverts;
 use crate::message::{Interest, Message, Origin};
 use crate::pipe::Pipe;
-use crate::reassembly::{LooseReassembly, Reassembly};
+use crate::reassembly::{BestEffortReassembly, Reassembly};
 use crate::stalled::Stalled;
 use crate::{ClientConfig, ClientKind};
 use base::Moment;
@@ -69,7 +69,7 @@ impl Level {
         if flags.contains(ClientFlags::UPPER) { Level(rank.saturating_add(1)) } else { Self::LOWER }
     }
 
-    /// The level by which offers, which travel from sources to sinks, obey the same rule as
+    /// The level by which advertisements, which travel from sources to sinks, obey the same rule as
     /// interests: `a.may_send_to(b)` exactly if `b.turned().may_send_to(a.turned())`.
     pub(crate) fn turned(self) -> Level {
         Level(self.0.wrapping_neg())
@@ -89,7 +89,7 @@ pub(crate) enum Ready {
     /// In the list of `poll_ready`.
     Listed,
     /// Named; the caller has not yet drained it.
-    Told,
+    Named,
 }
 
 /// One neighbour.
@@ -101,14 +101,14 @@ pub(crate) struct Client<M, I: Interest> {
     pub(crate) pipe: Pipe<M, I>,
     /// The interests that it declared.
     pub(crate) interests: IndexSet<I>,
-    /// The offers that it made.
-    pub(crate) offers: IndexSet<I>,
+    /// The advertisements that it made.
+    pub(crate) advertisements: IndexSet<I>,
     /// The interests that it was told of.
     pub(crate) adverts: Adverts<I>,
-    /// The offers that it was told of.
-    pub(crate) offered: Adverts<I>,
+    /// The advertisements that it was told of.
+    pub(crate) advertised: Adverts<I>,
     pub(crate) reassembly: Reassembly,
-    pub(crate) loose_reassembly: LooseReassembly,
+    pub(crate) best_effort_reassembly: BestEffortReassembly,
     /// The credit that it was granted.
     pub(crate) window: Window,
     /// Congested pipes in which its messages wait. It gets no credit until they are relieved.
@@ -124,7 +124,7 @@ pub(crate) struct Client<M, I: Interest> {
     /// Stamp of the last message that was routed to it, so that several matching interests count
     /// once.
     pub(crate) mark: u64,
-    /// The casts that reach it, one bit each.
+    /// The groups that reach it, one bit each.
     pub(crate) covered: u64,
     /// The pipe for messages directed at it alone.
     pub(crate) directed: Option<ClientId>,
@@ -138,15 +138,15 @@ impl<M: Message, I: Interest> Client<M, I> {
             kind: config.kind,
             level: Level::new(config.flags, config.rank),
             reassembly: Reassembly::new(config.pipe.message_bytes_max),
-            loose_reassembly: LooseReassembly::new(config.pipe.message_bytes_max),
+            best_effort_reassembly: BestEffortReassembly::new(config.pipe.message_bytes_max),
             window: Window::new(&config.pipe),
             blocked_by: SmallVec::new(),
             stalled: Stalled::new(),
             pipe: Pipe::new(config.pipe),
             interests: IndexSet::new(),
-            offers: IndexSet::new(),
+            advertisements: IndexSet::new(),
             adverts: Adverts::new(summary_above),
-            offered: Adverts::new(summary_above),
+            advertised: Adverts::new(summary_above),
             up: config.kind != ClientKind::Link,
             peer: None,
             last_heard: now,
@@ -181,8 +181,8 @@ impl<M: Message, I: Interest> Clients<M, I> {
 
     pub(crate) fn insert(&mut self, client: Client<M, I>) -> ClientId {
         if let Some(slot) = self.free.pop() {
-            let (generation, place) = &mut self.slots[slot as usize];
-            *place = Some(client);
+            let (generation, entry) = &mut self.slots[slot as usize];
+            *entry = Some(client);
             return ClientId { slot, generation: *generation };
         }
         let slot = u32::try_from(self.slots.len()).expect("clients_max keeps slots far below 2^32");
@@ -192,10 +192,10 @@ impl<M: Message, I: Interest> Clients<M, I> {
 
     pub(crate) fn remove(&mut self, id: ClientId) -> Option<Client<M, I>> {
         self.get(id)?;
-        let (generation, place) = &mut self.slots[id.slot()];
+        let (generation, entry) = &mut self.slots[id.slot()];
         *generation = generation.wrapping_add(1);
         self.free.push(id.slot);
-        place.take()
+        entry.take()
     }
 
     pub(crate) fn get(&self, id: ClientId) -> Option<&Client<M, I>> {

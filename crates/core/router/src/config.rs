@@ -19,8 +19,8 @@ pub const FRAME_BYTES_MAX: usize = 1 << 20;
 pub const MESSAGE_BYTES_MAX: usize = 16 << 20;
 /// Default of [`PipeConfig::interests_max`].
 pub const INTERESTS_MAX: usize = 1 << 20;
-/// Default of [`PipeConfig::offers_max`].
-pub const OFFERS_MAX: usize = 1 << 20;
+/// Default of [`PipeConfig::advertisements_max`].
+pub const ADVERTISEMENTS_MAX: usize = 1 << 20;
 /// Default of [`PipeConfig::interests_per_key_max`].
 pub const INTERESTS_PER_KEY_MAX: usize = 64;
 /// Smallest window of [`PipeConfig::credit_bytes`]; smaller values are raised to it.
@@ -82,10 +82,10 @@ pub struct PipeConfig {
     pub message_bytes_max: usize,
     /// Interests that the client may declare.
     pub interests_max: usize,
-    /// Offers that the client may make.
-    pub offers_max: usize,
-    /// Interests, or offers, under one key that are announced to the client one by one. Above this
-    /// number their summary is announced instead.
+    /// Advertisements that the client may make.
+    pub advertisements_max: usize,
+    /// Interests, or advertisements, under one key that are announced to the client one by one.
+    /// Above this number their summary is announced instead.
     pub interests_per_key_max: usize,
     /// For a link: bytes, without messages of the class `Control`, that the peer may send ahead of
     /// the bytes that this router has taken in and passed on. The greeting announces it to the
@@ -113,7 +113,7 @@ impl Default for PipeConfig {
             bundle_wait: Duration::ZERO,
             message_bytes_max: MESSAGE_BYTES_MAX,
             interests_max: INTERESTS_MAX,
-            offers_max: OFFERS_MAX,
+            advertisements_max: ADVERTISEMENTS_MAX,
             interests_per_key_max: INTERESTS_PER_KEY_MAX,
             credit_bytes: None,
             credit_hold_max: Duration::from_secs(1),
@@ -154,9 +154,9 @@ pub enum ClientKind {
     /// Another router behind a link: `poll_frame`, `handle_frame` and `handle_link`.
     Link,
     /// Several link clients reached at once, as by a multicast group, or one of them beside its
-    /// link: `poll_frame`. See [`Router::add_cast`](crate::Router::add_cast) and
+    /// link: `poll_frame`. See [`Router::add_group`](crate::Router::add_cast) and
     /// [`Router::add_directed`](crate::Router::add_directed).
-    Cast,
+    Group,
 }
 
 /// A client to be added.
@@ -185,7 +185,7 @@ impl ClientConfig {
         }
     }
 
-    /// A local client as [`ClientConfig::local`] that is told of changes of the interest in it.
+    /// A local client as [`ClientConfig::local`] that is notified of changes of the interest in it.
     pub fn advised() -> Self {
         Self { kind: ClientKind::Local { advise: true }, ..Self::local() }
     }

@@ -62,7 +62,7 @@ impl Window {
         self.size.is_some()
     }
 
-    /// Starts anew. Returns the window for the greeting: 0 for no limit.
+    /// Restarts. Returns the window for the greeting: 0 for no limit.
     pub(crate) fn begin(&mut self) -> u32 {
         self.taken = 0;
         self.size.map_or(0, word)

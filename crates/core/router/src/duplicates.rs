@@ -22,13 +22,13 @@ impl Window {
         window
     }
 
-    fn place(sequence: u64) -> (usize, u64) {
+    fn position(sequence: u64) -> (usize, u64) {
         let bit = sequence % DUPLICATE_WINDOW;
         ((bit / 64) as usize, 1 << (bit % 64))
     }
 
     fn mark(&mut self, sequence: u64) {
-        let (word, bit) = Self::place(sequence);
+        let (word, bit) = Self::position(sequence);
         self.seen[word] |= bit;
     }
 
@@ -41,7 +41,7 @@ impl Window {
                 self.seen = [0; WORDS];
             } else {
                 for skipped in self.newest + 1..sequence {
-                    let (word, bit) = Self::place(skipped);
+                    let (word, bit) = Self::position(skipped);
                     self.seen[word] &= !bit;
                 }
             }
@@ -52,7 +52,7 @@ impl Window {
         if self.newest - sequence >= DUPLICATE_WINDOW {
             return false;
         }
-        let (word, bit) = Self::place(sequence);
+        let (word, bit) = Self::position(sequence);
         let first = self.seen[word] & bit == 0;
         self.seen[word] |= bit;
         first

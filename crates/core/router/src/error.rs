@@ -27,9 +27,9 @@ pub enum ClientError {
         /// Its limit.
         limit: usize,
     },
-    /// The client has made as many offers as it may.
-    #[error("client {client} has made its {limit} offers already")]
-    TooManyOffers {
+    /// The client has made as many advertisements as it may.
+    #[error("client {client} has made its {limit} advertisements already")]
+    TooManyAdvertisements {
         /// The client.
         client: ClientId,
         /// Its limit.
@@ -66,10 +66,10 @@ pub enum FrameError {
         got: u8,
     },
     /// The length in the header is not the length of the frame.
-    #[error("frame says {said} bytes and has {got}")]
+    #[error("frame says {declared} bytes and has {got}")]
     Length {
         /// The length in the header.
-        said: u32,
+        declared: u32,
         /// The length received.
         got: usize,
     },
@@ -117,11 +117,11 @@ pub enum FrameError {
         /// The contradiction.
         why: &'static str,
     },
-    /// A message, interest or offer cannot be decoded.
-    #[error("{what} at byte {at}: {source}")]
+    /// A message, interest or advertisement cannot be decoded.
+    #[error("{item} at byte {at}: {source}")]
     Body {
-        /// "message", "interest" or "offer".
-        what: &'static str,
+        /// "message", "interest" or "advertisement".
+        item: &'static str,
         /// Position.
         at: usize,
         /// The decoding error.
@@ -130,13 +130,13 @@ pub enum FrameError {
     /// A record arrived before the peer identified itself.
     #[error("the peer must say who it is before anything else")]
     NoHello,
-    /// A loose frame (a datagram, without order and credit) holds a record that needs them.
-    #[error("record at byte {at}: {what} in a datagram")]
-    Loose {
+    /// A best-effort frame (a datagram, without order and credit) holds a record that needs them.
+    #[error("record at byte {at}: {item} in a datagram")]
+    BestEffort {
         /// Position.
         at: usize,
         /// The record found.
-        what: &'static str,
+        item: &'static str,
     },
     /// A datagram holds a frame that belongs on the ordered side of the link.
     #[error("a frame that needs order came as a datagram")]

@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | 0..2 | magic number, [`MAGIC`] |
 //! | 2 | version, [`VERSION`] |
-//! | 3 | 0; or 1 for a loose frame: it may come late, twice or never, and needs no credit |
+//! | 3 | 0; or 1 for a best-effort frame: it may come late, twice or never, and needs no credit |
 //! | 4..8 | length of the frame, header included |
 //!
 //! | bytes | record |
@@ -21,20 +21,21 @@
 //! | 2 keep-alive | none |
 //! | 3 wanted, 4 no longer wanted | interest |
 //! | 5 message | hops u8, router u32, epoch u32, sequence u64, message |
-//! | 6 fragment | lane u8, transfer u32, total u32, offset u32, part |
-//! | 7 offered, 8 no longer offered | interest |
+//! | 6 fragment | FIFO u8, transfer u32, total u32, offset u32, part |
+//! | 7 advertised, 8 no longer advertised | interest |
 //! | 9 credit | additional bytes u32 |
 //!
-//! The parts of a transfer, reassembled, are one record (type, length, body) of type 3, 4, 5, 7
-//! or 8. A lane carries one transfer at a time and in order. Lane 0 is for interests and offers,
-//! lanes 1 to 4 are for the classes, and lane 5 is for pipes with one order over all classes.
+//! The parts of a transfer, reassembled, are one record (type, length, body) of type 3, 4, 5, 7 or
+//! 8. A FIFO carries one transfer at a time and in order. FIFO 0 is for interests and
+//! advertisements, FIFOs 1 to 4 are for the classes, and FIFO 5 is for pipes with one order over
+//! all classes.
 //!
-//! A loose frame holds only messages that may be dropped, and fragments of such messages, on lanes
-//! 1 to 5. Its transfers may interleave, and their parts arrive in any order.
+//! A best-effort frame holds only messages that may be dropped, and fragments of such messages, on
+//! FIFOs 1 to 5. Its transfers may interleave, and their parts arrive in any order.
 //!
-//! Each record of type 5 with a message of another class than `Control`, and each fragment on lanes
-//! 2 to 5, uses credit for its length, header included, unless it is in a loose frame. A sender
-//! with any credit left may send one whole record.
+//! Each record of type 5 with a message of another class than `Control`, and each fragment on FIFOs
+//! 2 to 5, uses credit for its length, header included, unless it is in a best-effort frame. A
+//! sender with any credit left may send one whole record.
 
 use crate::config::FRAME_BYTES_MAX;
 use crate::error::FrameError;
@@ -53,17 +54,17 @@ pub const RECORD_HEAD_BYTES: usize = 5;
 pub const MESSAGE_HEAD_BYTES: usize = 17;
 /// Bytes before the part in the body of a fragment.
 pub const FRAGMENT_HEAD_BYTES: usize = 13;
-/// Lanes of a link: interests and offers, one per class, and one for pipes with one order over all
-/// classes.
-pub(crate) const LANES: usize = 2 + Priority::COUNT;
-/// The lane of pipes with one order over all classes.
-pub(crate) const ORDERED_LANE: usize = LANES - 1;
-/// First lane that uses credit.
-pub(crate) const FIRST_CREDIT_LANE: usize = 2;
+/// FIFOs of a link: interests and advertisements, one per class, and one for pipes with one order
+/// over all classes.
+pub(crate) const FIFOS: usize = 2 + Priority::COUNT;
+/// The FIFO of pipes with one order over all classes.
+pub(crate) const ORDERED_FIFO: usize = FIFOS - 1;
+/// First FIFO that uses credit.
+pub(crate) const FIRST_CREDIT_FIFO: usize = 2;
 const HELLO_BYTES: usize = 12;
 const CREDIT_BYTES: usize = 4;
-/// The flag of a loose frame in byte 3 of its header.
-const LOOSE: u8 = 1;
+/// The flag of a best-effort frame in byte 3 of its header.
+const BEST_EFFORT: u8 = 1;
 
 const HELLO: u8 = 1;
 const KEEP_ALIVE: u8 = 2;
@@ -71,8 +72,8 @@ const WANTED: u8 = 3;
 const UNWANTED: u8 = 4;
 const MESSAGE: u8 = 5;
 const FRAGMENT: u8 = 6;
-const OFFERED: u8 = 7;
-const NOT_OFFERED: u8 = 8;
+const ADVERTISED: u8 = 7;
+const NOT_ADVERTISED: u8 = 8;
 const CREDIT: u8 = 9;
 
 /// A record whose lengths are checked. Bodies share the frame's memory.
@@ -81,7 +82,7 @@ pub(crate) enum Record {
     Hello { origin: Origin, credit: u32 },
     KeepAlive,
     Interest { any: bool, body: Bytes },
-    Offer { any: bool, body: Bytes },
+    Advertisement { any: bool, body: Bytes },
     Message { hops: u8, id: MessageId, body: Bytes },
     Fragment(Fragment),
     Credit(u32),
@@ -94,7 +95,7 @@ impl Record {
             Record::Hello { .. } => "greeting",
             Record::KeepAlive => "keep-alive",
             Record::Interest { .. } => "interest",
-            Record::Offer { .. } => "offer",
+            Record::Advertisement { .. } => "advertisement",
             Record::Message { .. } => "message",
             Record::Fragment(_) => "fragment",
             Record::Credit(_) => "credit",
@@ -115,7 +116,7 @@ pub(crate) const fn fragment_record_bytes(part: usize) -> usize {
 /// A part of a record that is longer than a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fragment {
-    pub(crate) lane: usize,
+    pub(crate) fifo: usize,
     pub(crate) transfer: u32,
     pub(crate) total: usize,
     pub(crate) offset: usize,
@@ -128,7 +129,7 @@ pub(crate) struct Records {
     rest: Bytes,
     at: usize,
     /// The records arrived without order and credit.
-    pub(crate) loose: bool,
+    pub(crate) best_effort: bool,
 }
 
 impl Records {
@@ -141,7 +142,7 @@ impl Records {
         if len > FRAME_BYTES_MAX {
             return Err(FrameError::TooLong { at: 0, len, limit: FRAME_BYTES_MAX });
         }
-        let (magic, version, flags, said) =
+        let (magic, version, flags, declared) =
             (frame.get_u16(), frame.get_u8(), frame.get_u8(), frame.get_u32());
         if magic != MAGIC {
             return Err(FrameError::Magic { got: magic });
@@ -149,18 +150,18 @@ impl Records {
         if version != VERSION {
             return Err(FrameError::Version { got: version, want: VERSION });
         }
-        if flags & !LOOSE != 0 {
-            return Err(FrameError::Reserved { got: flags & !LOOSE });
+        if flags & !BEST_EFFORT != 0 {
+            return Err(FrameError::Reserved { got: flags & !BEST_EFFORT });
         }
-        if said as usize != len {
-            return Err(FrameError::Length { said, got: len });
+        if declared as usize != len {
+            return Err(FrameError::Length { declared, got: len });
         }
-        Ok(Self { rest: frame, at: FRAME_HEAD_BYTES, loose: flags & LOOSE != 0 })
+        Ok(Self { rest: frame, at: FRAME_HEAD_BYTES, best_effort: flags & BEST_EFFORT != 0 })
     }
 
     /// Takes one record that was reassembled from fragments.
-    pub(crate) fn of_transfer(record: Bytes, loose: bool) -> Self {
-        Self { rest: record, at: 0, loose }
+    pub(crate) fn of_transfer(record: Bytes, best_effort: bool) -> Self {
+        Self { rest: record, at: 0, best_effort }
     }
 
     /// The next record and its position; `None` at the end.
@@ -201,7 +202,7 @@ fn read(at: usize, kind: u8, mut body: Bytes) -> Result<Record, FrameError> {
         }
         KEEP_ALIVE => whole(0, &body).map(|()| Record::KeepAlive),
         WANTED | UNWANTED => Ok(Record::Interest { any: kind == WANTED, body }),
-        OFFERED | NOT_OFFERED => Ok(Record::Offer { any: kind == OFFERED, body }),
+        ADVERTISED | NOT_ADVERTISED => Ok(Record::Advertisement { any: kind == ADVERTISED, body }),
         CREDIT => {
             whole(CREDIT_BYTES, &body)?;
             Ok(Record::Credit(body.get_u32()))
@@ -215,16 +216,16 @@ fn read(at: usize, kind: u8, mut body: Bytes) -> Result<Record, FrameError> {
         }
         FRAGMENT => {
             need(FRAGMENT_HEAD_BYTES + 1, &body)?;
-            let lane = usize::from(body.get_u8());
+            let fifo = usize::from(body.get_u8());
             let transfer = body.get_u32();
             let (total, offset) = (body.get_u32() as usize, body.get_u32() as usize);
-            if lane >= LANES {
-                return Err(FrameError::Fragment { at, why: "there is no such lane" });
+            if fifo >= FIFOS {
+                return Err(FrameError::Fragment { at, why: "there is no such FIFO" });
             }
             if offset.checked_add(body.len()).is_none_or(|end| end > total) {
                 return Err(FrameError::Fragment { at, why: "it ends behind the end of the whole" });
             }
-            Ok(Record::Fragment(Fragment { lane, transfer, total, offset, part: body }))
+            Ok(Record::Fragment(Fragment { fifo, transfer, total, offset, part: body }))
         }
         got => Err(FrameError::RecordType { at, got }),
     }
@@ -275,8 +276,8 @@ pub(crate) fn put_interest(out: &mut BytesMut, any: bool, body: impl FnOnce(&mut
     put_record(out, if any { WANTED } else { UNWANTED }, body);
 }
 
-pub(crate) fn put_offer(out: &mut BytesMut, any: bool, body: impl FnOnce(&mut BytesMut)) {
-    put_record(out, if any { OFFERED } else { NOT_OFFERED }, body);
+pub(crate) fn put_advertisement(out: &mut BytesMut, any: bool, body: impl FnOnce(&mut BytesMut)) {
+    put_record(out, if any { ADVERTISED } else { NOT_ADVERTISED }, body);
 }
 
 pub(crate) fn put_message(out: &mut BytesMut, hops: u8, id: MessageId, body: impl FnOnce(&mut BytesMut)) {
@@ -298,7 +299,7 @@ pub(crate) fn put_fragment(out: &mut BytesMut, fragment: &Fragment) {
     let word =
         |n: usize| u32::try_from(n).expect("a record is bounded by the message limit, far below 4 GiB");
     put_record(out, FRAGMENT, |out| {
-        out.put_u8(u8::try_from(fragment.lane).expect("there are six lanes"));
+        out.put_u8(u8::try_from(fragment.fifo).expect("there are six FIFOs"));
         out.put_u32(fragment.transfer);
         out.put_u32(word(fragment.total));
         out.put_u32(word(fragment.offset));
@@ -307,10 +308,10 @@ pub(crate) fn put_fragment(out: &mut BytesMut, fragment: &Fragment) {
 }
 
 /// An empty frame, its length still missing.
-pub(crate) fn start(bytes: usize, loose: bool) -> BytesMut {
+pub(crate) fn start(bytes: usize, best_effort: bool) -> BytesMut {
     let mut out = BytesMut::with_capacity(bytes);
     let [a, b] = MAGIC.to_be_bytes();
-    out.put_slice(&[a, b, VERSION, if loose { LOOSE } else { 0 }, 0, 0, 0, 0]);
+    out.put_slice(&[a, b, VERSION, if best_effort { BEST_EFFORT } else { 0 }, 0, 0, 0, 0]);
     out
 }
 

@@ -11,17 +11,18 @@
 //! [`Interest`] are traits, the caller passes the time in, and the router hands over bytes as
 //! frames.
 //!
-//! # Interest and offers
+//! # Interest and advertisements
 //!
 //! Interest travels against the direction of messages. A router announces an interest to a source
-//! as soon as a sink behind it makes a difference to that source, and only then. Offers, which
-//! [sources make](Router::set_offer), travel in the direction of messages by the same rule. A
-//! [gated](Interest::gated) interest goes only where a source offers something that it
+//! as soon as a sink behind it makes a difference to that source, and only then. Advertisements,
+//! which [sources make](Router::set_offer), travel in the direction of messages by the same rule. A
+//! [gated](Interest::gated) interest goes only where a source advertises something that it
 //! [wants](Interest::offered_by), so that a change costs records only on the way to matching
-//! sources. In a full mesh of triads the cost is one record for each other triad that offers;
+//! sources. In a full mesh of triads the cost is one record for each other triad that advertises;
 //! announcing the change to every PopUp is what does not scale (Gottschalk, Amburn and Davis 2005,
-//! section 2.2). In a tree the cost is one record for each link on the way. Offers change seldom,
-//! so they bear the cost of being known everywhere. `tests/offers.rs` counts the records.
+//! section 2.2). In a tree the cost is one record for each link on the way. Advertisements change
+//! seldom, so they bear the cost of being known everywhere. `tests/advertisements.rs` counts the
+//! records.
 //!
 //! Both are state, not events. Whatever the order of the announcements, and whenever a link comes
 //! up, routers converge to the same knowledge. After that only keep-alives are sent.
@@ -31,7 +32,7 @@
 //! Every pipe has a limit in bytes and in messages. At the limit the pipe drops droppable messages,
 //! the lowest class first, and [refuses](Enqueued::Refused) a message that must not be dropped.
 //! Before that, above a high-water mark, a pipe is [congested](Event::Congested). A reliable sender
-//! into a congested pipe is then held back:
+//! into a congested pipe is then paused:
 //!
 //! - The world holds back a local source. [`Submitted::waits_in`] and [`pump_noting`] name the
 //!   pipes in which a message waits, and [`Event::Relieved`] names each one that is free again.
@@ -55,23 +56,23 @@
 //! # Casts
 //!
 //! A multicast group, or anything else that reaches several neighbours with one transmission, is a
-//! [cast](Router::add_cast): a pipe that stands for all of them. The world tells the router which
-//! clients a cast [reaches](Router::set_covered). A message for two or more of these goes once into
-//! the cast's pipe instead of their own. The frames of a cast are loose. The receiving routers pass
-//! them to [`Router::handle_cast`] for the client that stands for the sender, as though they had
-//! come over its link. So a cast changes only the carrier of a message: flags, interest and numbers
-//! are those of the links. But a message that must not be dropped may be lost on the way, and a
-//! layer above has to request it again. The world can avoid most of these losses with a protocol of
-//! its own: it may take the messages that must not be dropped [separately](Router::poll_frame_of),
-//! and messages [directed](Message::directed) at one covered client through a [pipe for that
-//! client](Router::add_directed).
+//! [multicast group](Router::add_group): a pipe that stands for all of them. The world tells the
+//! router which clients a group [reaches](Router::set_covered). A message for two or more of these
+//! goes once into the group's pipe instead of their own. The frames of a group are best effort. The
+//! receiving routers pass them to [`Router::handle_group_frame`] for the client that stands for the
+//! sender, as though they had come over its link. So a group changes only the carrier of a message:
+//! flags, interest and numbers are those of the links. But a message that must not be dropped may
+//! be lost on the way, and a layer above has to request it again. The world can avoid most of these
+//! losses with a protocol of its own: it may take the messages that must not be dropped
+//! [separately](Router::poll_frame_of), and messages [directed](Message::directed) at one covered
+//! client through a [pipe for that client](Router::add_directed).
 //!
 //! # Numbers
 //!
 //! Every message carries the place where it entered the network and its number there
 //! ([`MessageId`]). A router forwards a number once, so that a network with loops delivers exactly
 //! once. In a topology that [checks](topology::Topology::check) no message ever arrives twice.
-//! Interest and offers that go round a loop keep themselves alive, which costs traffic, not
+//! Interest and advertisements that go round a loop keep themselves alive, which costs traffic, not
 //! correctness.
 //!
 //! Start at [`Router`] and its contract; the hot path is in `router/forward.rs`.
@@ -97,9 +98,9 @@ pub mod topology;
 
 pub use client::{ClientFlags, ClientId};
 pub use config::{
-    Backoff, CLIENTS_MAX, CREDIT_BYTES_MAX, CREDIT_BYTES_MIN, ClientConfig, ClientKind, DUPLICATE_WINDOW,
-    DropFirst, FRAME_BYTES_DEFAULT, FRAME_BYTES_MAX, FRAME_BYTES_MIN, HOPS_MAX, INTERESTS_MAX,
-    INTERESTS_PER_KEY_MAX, MESSAGE_BYTES_MAX, OFFERS_MAX, ORIGINS_MAX, PipeConfig, QUEUE_BYTES_MAX,
+    ADVERTISEMENTS_MAX, Backoff, CLIENTS_MAX, CREDIT_BYTES_MAX, CREDIT_BYTES_MIN, ClientConfig, ClientKind,
+    DUPLICATE_WINDOW, DropFirst, FRAME_BYTES_DEFAULT, FRAME_BYTES_MAX, FRAME_BYTES_MIN, HOPS_MAX,
+    INTERESTS_MAX, INTERESTS_PER_KEY_MAX, MESSAGE_BYTES_MAX, ORIGINS_MAX, PipeConfig, QUEUE_BYTES_MAX,
     QUEUE_MESSAGES_MAX, RouterConfig,
 };
 pub use connection::LinkChange;
@@ -107,8 +108,8 @@ pub use error::{ClientError, FrameError};
 pub use interest::{Interested, Propagate};
 pub use memory::{MemoryPipe, pump, pump_noting};
 pub use message::{
-    Envelope, Interest, Lanes, Message, MessageId, Origin, Parcel, Priority, RouterId, Wire, WireError,
+    Envelope, Fifos, Interest, Message, MessageId, Origin, Parcel, Priority, RouterId, Wire, WireError,
 };
 pub use queue::Enqueued;
-pub use router::{CASTS_MAX, Event, Gone, Received, Router, Submitted};
+pub use router::{Event, GROUPS_MAX, Gone, Received, Router, Submitted};
 pub use stats::{DropReason, PipeStats, RouterStats};

@@ -52,8 +52,8 @@ impl MemoryPipe {
                 pipes.into_iter().for_each(|client| waits_in((to, client)));
                 moved += 1;
             }
-            let held = routers[to].is_blocked(into);
-            news |= routers[from].hold(now, out, held);
+            let paused = routers[to].is_blocked(into);
+            news |= routers[from].pause(now, out, paused);
         }
         Ok((moved, news))
     }

@@ -9,7 +9,7 @@ bitflags::bitflags! {
     /// The kinds of messages that a frame may carry: see
     /// [`Router::poll_frame_of`](crate::Router::poll_frame_of).
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    pub struct Lanes: u8 {
+    pub struct Fifos: u8 {
         /// Messages that must not be dropped, and all control records between routers.
         const RELIABLE = 1;
         /// Messages that may be dropped.
@@ -135,9 +135,9 @@ pub trait Interest: Clone + Eq + Hash + fmt::Debug + Wire {
     /// The key of a topic. An interest with another key never matches the topic.
     fn topic_key(topic: &Self::Topic) -> Self::Key;
 
-    /// A shard hash that spreads topics over [casts](crate::Router::add_cast). Messages of one
-    /// topic use the same cast at every router.
-    fn lot(_topic: &Self::Topic) -> u64 {
+    /// A shard hash that spreads topics over [multicast groups](crate::Router::add_group). Messages
+    /// of one topic use the same group at every router.
+    fn shard_hash(_topic: &Self::Topic) -> u64 {
         0
     }
 
@@ -150,19 +150,19 @@ pub trait Interest: Clone + Eq + Hash + fmt::Debug + Wire {
     fn merge(&mut self, other: &Self);
 
     /// True if the interest is announced only to sources that have
-    /// [offered](crate::Router::set_offer) something that it wants, so that a change costs messages
-    /// only on the way to those sources. False (the default) if it is announced to every source. A
-    /// [merged](Interest::merge) interest is gated only if all of its parts are.
+    /// [advertised](crate::Router::set_offer) something that it wants, so that a change costs
+    /// messages only on the way to those sources. False (the default) if it is announced to every
+    /// source. A [merged](Interest::merge) interest is gated only if all of its parts are.
     fn gated(&self) -> bool {
         false
     }
 
-    /// True when `self` may want something that `offer` promises: some topic matches both. False
-    /// positives are allowed, false negatives are not. The router calls it only for values with the
-    /// same key, or with a key of `None`. The default, equality, suits interests whose
+    /// True when `self` may want something that `advertisement` promises: some topic matches both.
+    /// False positives are allowed, false negatives are not. The router calls it only for values
+    /// with the same key, or with a key of `None`. The default, equality, suits interests whose
     /// [merge](Interest::merge) changes nothing, such as exact topics.
-    fn offered_by(&self, offer: &Self) -> bool {
-        self == offer
+    fn advertised_by(&self, advertisement: &Self) -> bool {
+        self == advertisement
     }
 }
 
@@ -227,11 +227,11 @@ pub enum Parcel<M, I> {
         /// True: wanted. False: no longer.
         any: bool,
     },
-    /// The sender of this parcel may (`any`), or no longer may, send what `offer` matches.
-    Offer {
-        /// The offer.
-        offer: I,
-        /// True: offered. False: no longer.
+    /// The sender of this parcel may (`any`), or no longer may, send what `advertisement` matches.
+    Advertisement {
+        /// The advertisement.
+        advertisement: I,
+        /// True: advertised. False: no longer.
         any: bool,
     },
     /// A message.

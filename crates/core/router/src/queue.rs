@@ -1,23 +1,23 @@
 //! The queue of a pipe: classes, limits, and the order of dropping at a limit.
 //!
-//! Each class has two lanes, one for messages that must not be dropped and one for droppable ones,
-//! so that the next message to drop is always at an end of a lane. Every entry carries the order of
-//! its arrival, by which lanes are merged again.
+//! Each class has two FIFOs, one for messages that must not be dropped and one for droppable ones,
+//! so that the next message to drop is always at an end of a FIFO. Every entry carries the order of
+//! its arrival, by which FIFOs are merged again.
 
-use crate::message::{Envelope, KINDS, Lanes, Message, Priority, kind_of};
+use crate::message::{Envelope, Fifos, KINDS, Message, Priority, kind_of};
 use crate::stats::{DropReason, PipeStats};
 use crate::{DropFirst, PipeConfig};
 use std::collections::{HashMap, VecDeque};
 
-/// A lane is compacted when its empty entries outnumber the filled ones by this many.
+/// A FIFO is compacted when its empty entries outnumber the filled ones by this many.
 const SWEEP_SLACK: usize = 32;
 
-/// An emptied lane keeps its memory if it has room for at most this many messages; a larger one
+/// An emptied FIFO keeps its memory if it has room for at most this many messages; a larger one
 /// shrinks to a quarter of this.
 const KEPT_CAPACITY: usize = 4_096;
 
-/// The lanes of [`Queue::filled`] whose messages may be dropped: every second one.
-const DROPPABLE_LANES: u16 = 0xaaaa;
+/// The FIFOs of [`Queue::filled`] whose messages may be dropped: every second one.
+const DROPPABLE_FIFOS: u16 = 0xaaaa;
 
 /// The outcome of putting a message into a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ struct Entry<M> {
 }
 
 #[derive(Debug)]
-struct Lane<M> {
+struct Fifo<M> {
     /// The first and the last entry are always filled.
     entries: VecDeque<Entry<M>>,
     bytes: usize,
@@ -62,8 +62,8 @@ struct Lane<M> {
 /// Messages that wait in a pipe.
 #[derive(Debug)]
 pub(crate) struct Queue<M> {
-    lanes: [Lane<M>; KINDS],
-    /// One bit for each lane with a message, so that the common case of one such lane needs no look
+    fifos: [Fifo<M>; KINDS],
+    /// One bit for each FIFO with a message, so that the common case of one such FIFO needs no look
     /// at the others.
     filled: u16,
     next_order: u64,
@@ -73,7 +73,7 @@ pub(crate) struct Queue<M> {
     /// fragments.
     held_bytes: usize,
     held_messages: usize,
-    /// The lane and order of the waiting droppable message with each key. Never iterated.
+    /// The FIFO and order of the waiting droppable message with each key. Never iterated.
     by_key: HashMap<u128, (usize, u64)>,
 }
 
@@ -89,7 +89,7 @@ fn reserve(class: Priority, config: &PipeConfig) -> (usize, usize) {
 impl<M: Message> Queue<M> {
     pub(crate) fn new() -> Self {
         Self {
-            lanes: std::array::from_fn(|_| Lane { entries: VecDeque::new(), bytes: 0, filled: 0 }),
+            fifos: std::array::from_fn(|_| Fifo { entries: VecDeque::new(), bytes: 0, filled: 0 }),
             filled: 0,
             next_order: 0,
             bytes: 0,
@@ -151,14 +151,14 @@ impl<M: Message> Queue<M> {
         };
         let order = self.next_order;
         self.next_order += 1;
-        let lane = kind_of(class, droppable);
+        let fifo = kind_of(class, droppable);
         if let Some(key) = key {
-            self.by_key.insert(key, (lane, order));
+            self.by_key.insert(key, (fifo, order));
         }
-        self.lanes[lane].entries.push_back(Entry { order, bytes, envelope: Some(envelope), key });
-        self.filled |= 1 << lane;
-        self.lanes[lane].filled += 1;
-        self.lanes[lane].bytes += bytes;
+        self.fifos[fifo].entries.push_back(Entry { order, bytes, envelope: Some(envelope), key });
+        self.filled |= 1 << fifo;
+        self.fifos[fifo].filled += 1;
+        self.fifos[fifo].bytes += bytes;
         self.bytes += bytes;
         self.messages += 1;
         stats.queued_bytes_max = stats.queued_bytes_max.max(self.bytes() as u64);
@@ -184,31 +184,31 @@ impl<M: Message> Queue<M> {
         config: &PipeConfig,
         stats: &mut PipeStats,
     ) -> Option<Envelope<M>> {
-        let Some(&(lane, order)) = self.by_key.get(&key) else { return Some(envelope) };
+        let Some(&(fifo, order)) = self.by_key.get(&key) else { return Some(envelope) };
         let bytes = envelope.message.bytes();
-        let class = Priority::ALL[lane / 2];
+        let class = Priority::ALL[fifo / 2];
         stats.drop(class, DropReason::Superseded);
-        let entries = &mut self.lanes[lane].entries;
-        let place =
+        let entries = &mut self.fifos[fifo].entries;
+        let index =
             entries.binary_search_by_key(&order, |entry| entry.order).expect("by_key names filled entries");
-        let old = entries[place].bytes;
+        let old = entries[index].bytes;
         let fits = self.bytes + self.held_bytes - old + bytes <= config.bytes_max - reserve(class, config).0;
-        let waiting = entries[place].envelope.as_ref().expect("by_key names filled entries").id;
+        let waiting = entries[index].envelope.as_ref().expect("by_key names filled entries").id;
         let same_origin = waiting.origin == envelope.id.origin;
-        let same_lane = lane == kind_of(envelope.message.priority(), true);
-        if same_lane && same_origin && fits && !config.ordered {
-            let entry = &mut entries[place];
-            // The entry keeps the older number, so that numbers in a lane never fall and the
+        let same_fifo = fifo == kind_of(envelope.message.priority(), true);
+        if same_fifo && same_origin && fits && !config.ordered {
+            let entry = &mut entries[index];
+            // The entry keeps the older number, so that numbers in a FIFO never fall and the
             // windows for duplicates stay small.
             envelope.id = waiting;
             entry.envelope = Some(envelope);
             entry.bytes = bytes;
-            self.lanes[lane].bytes = self.lanes[lane].bytes - old + bytes;
+            self.fifos[fifo].bytes = self.fifos[fifo].bytes - old + bytes;
             self.bytes = self.bytes - old + bytes;
             stats.queued_bytes_max = stats.queued_bytes_max.max(self.bytes() as u64);
             return None;
         }
-        self.take(lane, place);
+        self.take(fifo, index);
         Some(envelope)
     }
 
@@ -234,9 +234,9 @@ impl<M: Message> Queue<M> {
         let victims = highest..Priority::COUNT;
         let (mut free_bytes, mut free_messages) = (0, 0);
         for victim in victims.clone() {
-            let lane = &self.lanes[victim * 2 + 1];
-            free_bytes += lane.bytes;
-            free_messages += lane.filled;
+            let fifo = &self.fifos[victim * 2 + 1];
+            free_bytes += fifo.bytes;
+            free_messages += fifo.filled;
         }
         let (kept_bytes, kept_messages) = reserve(class, config);
         if self.bytes() - free_bytes + bytes > config.bytes_max - kept_bytes
@@ -246,13 +246,13 @@ impl<M: Message> Queue<M> {
         }
         let mut displaced = 0;
         for victim in victims.rev() {
-            let lane = victim * 2 + 1;
-            while !self.fits(class, bytes, config) && self.lanes[lane].filled > 0 {
-                let place = match config.drop_first {
+            let fifo = victim * 2 + 1;
+            while !self.fits(class, bytes, config) && self.fifos[fifo].filled > 0 {
+                let index = match config.drop_first {
                     DropFirst::Oldest => 0,
-                    DropFirst::Newest => self.lanes[lane].entries.len() - 1,
+                    DropFirst::Newest => self.fifos[fifo].entries.len() - 1,
                 };
-                self.take(lane, place);
+                self.take(fifo, index);
                 stats.drop(Priority::ALL[victim], DropReason::Displaced);
                 displaced += 1;
             }
@@ -279,44 +279,44 @@ impl<M: Message> Queue<M> {
         if !over(self.bytes(), self.messages()) {
             return false;
         }
-        let droppable = self.lanes.iter().skip(1).step_by(2);
+        let droppable = self.fifos.iter().skip(1).step_by(2);
         let (free_bytes, free_messages) =
-            droppable.fold((0, 0), |(bytes, messages), lane| (bytes + lane.bytes, messages + lane.filled));
+            droppable.fold((0, 0), |(bytes, messages), fifo| (bytes + fifo.bytes, messages + fifo.filled));
         let (used, messages) = (self.bytes() - free_bytes, self.messages() - free_messages);
         let never = bytes > config.message_bytes_max || bytes > bytes_max || messages_max == 0;
         messages > 0 && !never && over(used, messages)
     }
 
-    /// Takes the filled entry at `place` out of a lane.
-    fn take(&mut self, lane: usize, place: usize) -> Option<Envelope<M>> {
-        if place == 0 {
-            return self.take_first(lane);
+    /// Takes the filled entry at `index` out of a FIFO.
+    fn take(&mut self, fifo: usize, index: usize) -> Option<Envelope<M>> {
+        if index == 0 {
+            return self.take_first(fifo);
         }
-        let entry = &mut self.lanes[lane].entries[place];
+        let entry = &mut self.fifos[fifo].entries[index];
         let envelope = entry.envelope.take()?;
         let (bytes, key) = (entry.bytes, entry.key.take());
-        self.taken(lane, bytes, key);
+        self.taken(fifo, bytes, key);
         Some(envelope)
     }
 
-    /// Takes the first entry of a lane.
-    fn take_first(&mut self, lane: usize) -> Option<Envelope<M>> {
-        let Entry { bytes, envelope, key, .. } = self.lanes[lane].entries.pop_front()?;
-        self.taken(lane, bytes, key);
+    /// Takes the first entry of a FIFO.
+    fn take_first(&mut self, fifo: usize) -> Option<Envelope<M>> {
+        let Entry { bytes, envelope, key, .. } = self.fifos[fifo].entries.pop_front()?;
+        self.taken(fifo, bytes, key);
         envelope
     }
 
-    /// Updates the counts after an entry was taken out of a lane, and keeps the ends of the lane
+    /// Updates the counts after an entry was taken out of a FIFO, and keeps the ends of the FIFO
     /// filled.
-    fn taken(&mut self, lane: usize, bytes: usize, key: Option<u128>) {
+    fn taken(&mut self, fifo: usize, bytes: usize, key: Option<u128>) {
         if let Some(key) = key {
             self.by_key.remove(&key);
         }
         self.bytes -= bytes;
         self.messages -= 1;
-        let bit = 1 << lane;
-        let Lane { entries, bytes: lane_bytes, filled } = &mut self.lanes[lane];
-        *lane_bytes -= bytes;
+        let bit = 1 << fifo;
+        let Fifo { entries, bytes: fifo_bytes, filled } = &mut self.fifos[fifo];
+        *fifo_bytes -= bytes;
         *filled -= 1;
         if *filled == 0 {
             // Reset the ring to its start. A ring that rotates through all its capacity finds
@@ -346,43 +346,43 @@ impl<M: Message> Queue<M> {
             return None;
         }
         if ordered {
-            return self.pop_oldest(0..KINDS, Lanes::ALL);
+            return self.pop_oldest(0..KINDS, Fifos::ALL);
         }
-        Priority::ALL.iter().find_map(|class| self.pop_class(*class, Lanes::ALL))
+        Priority::ALL.iter().find_map(|class| self.pop_class(*class, Fifos::ALL))
     }
 
     /// Takes the oldest message of all classes.
-    pub(crate) fn pop_any(&mut self, of: Lanes) -> Option<Envelope<M>> {
+    pub(crate) fn pop_any(&mut self, of: Fifos) -> Option<Envelope<M>> {
         self.pop_oldest(0..KINDS, of)
     }
 
     /// Takes the oldest message of one class.
-    pub(crate) fn pop_class(&mut self, class: Priority, of: Lanes) -> Option<Envelope<M>> {
+    pub(crate) fn pop_class(&mut self, class: Priority, of: Fifos) -> Option<Envelope<M>> {
         let first = kind_of(class, false);
         self.pop_oldest(first..first + 2, of)
     }
 
-    fn pop_oldest(&mut self, lanes: std::ops::Range<usize>, of: Lanes) -> Option<Envelope<M>> {
-        let waiting = self.filled >> lanes.start & ((1 << lanes.len()) - 1);
+    fn pop_oldest(&mut self, fifos: std::ops::Range<usize>, of: Fifos) -> Option<Envelope<M>> {
+        let waiting = self.filled >> fifos.start & ((1 << fifos.len()) - 1);
         if waiting == 0 {
             return None;
         }
-        if of == Lanes::ALL && waiting.is_power_of_two() {
-            return self.take_first(lanes.start + waiting.trailing_zeros() as usize);
+        if of == Fifos::ALL && waiting.is_power_of_two() {
+            return self.take_first(fifos.start + waiting.trailing_zeros() as usize);
         }
-        let oldest = |lane: &usize| self.lanes[*lane].entries.front().map(|entry| entry.order);
-        let kind = |lane: &usize| if lane.is_multiple_of(2) { Lanes::RELIABLE } else { Lanes::BEST_EFFORT };
-        let candidates = lanes.filter(|lane| of.contains(kind(lane)) && oldest(lane).is_some());
-        let lane = candidates.min_by_key(oldest)?;
-        self.take(lane, 0)
+        let oldest = |fifo: &usize| self.fifos[*fifo].entries.front().map(|entry| entry.order);
+        let kind = |fifo: &usize| if fifo.is_multiple_of(2) { Fifos::RELIABLE } else { Fifos::BEST_EFFORT };
+        let candidates = fifos.filter(|fifo| of.contains(kind(fifo)) && oldest(fifo).is_some());
+        let fifo = candidates.min_by_key(oldest)?;
+        self.take(fifo, 0)
     }
 
     /// True when a message of one of these kinds waits.
-    pub(crate) fn has(&self, of: Lanes) -> bool {
-        if of == Lanes::ALL {
+    pub(crate) fn has(&self, of: Fifos) -> bool {
+        if of == Fifos::ALL {
             return !self.is_empty();
         }
-        let kind = if of.contains(Lanes::BEST_EFFORT) { DROPPABLE_LANES } else { !DROPPABLE_LANES };
+        let kind = if of.contains(Fifos::BEST_EFFORT) { DROPPABLE_FIFOS } else { !DROPPABLE_FIFOS };
         self.filled & kind != 0
     }
 
@@ -402,8 +402,8 @@ impl<M: Message> Queue<M> {
     pub(crate) fn drop_droppable(&mut self, stats: &mut PipeStats) -> u64 {
         let mut dropped = 0;
         for victim in Priority::ALL {
-            let lane = kind_of(victim, true);
-            while self.take_first(lane).is_some() {
+            let fifo = kind_of(victim, true);
+            while self.take_first(fifo).is_some() {
                 stats.drop(victim, DropReason::Displaced);
                 dropped += 1;
             }
@@ -413,10 +413,10 @@ impl<M: Message> Queue<M> {
 
     /// Empties the queue and counts the lost messages.
     pub(crate) fn clear(&mut self, stats: &mut PipeStats) {
-        for (index, lane) in self.lanes.iter_mut().enumerate() {
-            stats.dropped[index / 2][DropReason::Gone as usize] += lane.filled as u64;
-            lane.entries = VecDeque::new();
-            (lane.bytes, lane.filled) = (0, 0);
+        for (index, fifo) in self.fifos.iter_mut().enumerate() {
+            stats.dropped[index / 2][DropReason::Gone as usize] += fifo.filled as u64;
+            fifo.entries = VecDeque::new();
+            (fifo.bytes, fifo.filled) = (0, 0);
         }
         self.by_key.clear();
         self.filled = 0;

@@ -33,9 +33,9 @@ pub struct PipeStats {
     pub sent_messages: u64,
     /// Interest announcements handed on.
     pub sent_interests: u64,
-    /// Offers, and withdrawals of offers, handed on.
-    pub sent_offers: u64,
-    /// Of the frames, loose ones (datagrams).
+    /// Advertisements, and withdrawals of advertisements, handed on.
+    pub sent_advertisements: u64,
+    /// Of the frames, best-effort ones (datagrams).
     pub sent_datagrams: u64,
     /// Grants of credit to the peer.
     pub sent_credits: u64,
@@ -89,7 +89,7 @@ impl PipeStats {
         f("sent_bytes", self.sent_bytes);
         f("sent_messages", self.sent_messages);
         f("sent_interests", self.sent_interests);
-        f("sent_offers", self.sent_offers);
+        f("sent_offers", self.sent_advertisements);
         f("sent_datagrams", self.sent_datagrams);
         f("sent_credits", self.sent_credits);
         f("sent_trickles", self.sent_trickles);
@@ -136,8 +136,8 @@ pub struct RouterStats {
     pub received_messages: u64,
     /// Clones put into pipes.
     pub forwarded_messages: u64,
-    /// Messages that went once into the pipe of a cast instead of the pipes of several clients.
-    pub cast_messages: u64,
+    /// Messages that went once into the pipe of a group instead of the pipes of several clients.
+    pub group_messages: u64,
     /// Messages that went to one client through the pipe for messages directed at it.
     pub directed_messages: u64,
     /// Messages that no client here wanted.
@@ -148,8 +148,8 @@ pub struct RouterStats {
     pub hops_exceeded: u64,
     /// Interest announcements of clients that changed something.
     pub interest_changes: u64,
-    /// Offers of clients, and withdrawals of offers, that changed something.
-    pub offer_changes: u64,
+    /// Advertisements of clients, and withdrawals of advertisements, that changed something.
+    pub advertisement_changes: u64,
 }
 
 impl RouterStats {
@@ -158,12 +158,12 @@ impl RouterStats {
         f("submitted_messages", self.submitted_messages);
         f("received_messages", self.received_messages);
         f("forwarded_messages", self.forwarded_messages);
-        f("cast_messages", self.cast_messages);
+        f("cast_messages", self.group_messages);
         f("directed_messages", self.directed_messages);
         f("unwanted_messages", self.unwanted_messages);
         f("duplicate_messages", self.duplicate_messages);
         f("hops_exceeded", self.hops_exceeded);
         f("interest_changes", self.interest_changes);
-        f("offer_changes", self.offer_changes);
+        f("offer_changes", self.advertisement_changes);
     }
 }

@@ -441,8 +441,8 @@ impl Stalled {
                 (*entry, net.routers[*entry].add_client(net.now, config).expect("few"))
             })
             .collect();
-        for (place, app) in apps.iter().enumerate() {
-            net.want(*app, Want::group(1 + (place % 2) as u8), true);
+        for (index, app) in apps.iter().enumerate() {
+            net.want(*app, Want::group(1 + (index % 2) as u8), true);
         }
         // The slow one wants everything.
         let slow = *apps.last().expect("some");
@@ -456,25 +456,25 @@ impl Stalled {
     }
 
     fn send(&mut self, app: usize, group: u8, bytes: usize, class: Priority) {
-        let (place, at) = (app % self.apps.len(), self.apps[app % self.apps.len()]);
-        let waits = self.waits.remove(&place).unwrap_or_default();
+        let (index, at) = (app % self.apps.len(), self.apps[app % self.apps.len()]);
+        let waits = self.waits.remove(&index).unwrap_or_default();
         let still: Vec<At> =
             waits.into_iter().filter(|(r, c)| self.net.routers[*r].is_congested(*c)).collect();
         if !still.is_empty() && class != Priority::Control {
-            self.waits.insert(place, still);
+            self.waits.insert(index, still);
             return;
         }
         let mut note = note(group, 1, class, self.number);
-        (note.sender, note.body) = (place as u32, vec![1; bytes].into());
+        (note.sender, note.body) = (index as u32, vec![1; bytes].into());
         let done = self.net.routers[at.0].submit(self.net.now, at.1, note).expect("a source");
         assert!(done.refused.is_empty(), "who is held back in time is never refused");
         let mut waits_in: Vec<At> = done.waits_in.iter().map(|client| (at.0, *client)).collect();
         let pipes = self.net.wiring.memory.clone();
         pump_noting(self.net.now, &mut self.net.routers, &pipes, &mut waits_in).expect("sound");
         if !waits_in.is_empty() {
-            self.waits.insert(place, waits_in);
+            self.waits.insert(index, waits_in);
         }
-        self.sent.entry((group, place as u32)).or_default().push(self.number);
+        self.sent.entry((group, index as u32)).or_default().push(self.number);
         self.number += 1;
     }
 
@@ -500,10 +500,10 @@ impl Stalled {
         self.check();
     }
 
-    fn take_one(&mut self, place: usize) {
-        let (router, client) = self.apps[place];
+    fn take_one(&mut self, index: usize) {
+        let (router, client) = self.apps[index];
         let Some(note) = self.net.routers[router].poll_message(client) else { return };
-        self.got[place].entry((note.topic.group, note.sender)).or_default().push(note.number);
+        self.got[index].entry((note.topic.group, note.sender)).or_default().push(note.number);
     }
 
     /// Frames travel, and all applications but the slow one take their messages.
@@ -511,9 +511,9 @@ impl Stalled {
         loop {
             self.net.settle();
             let before = self.got.clone();
-            for place in 0..self.apps.len() - 1 {
-                while self.net.routers[self.apps[place].0].queued(self.apps[place].1) != Some((0, 0)) {
-                    self.take_one(place);
+            for index in 0..self.apps.len() - 1 {
+                while self.net.routers[self.apps[index].0].queued(self.apps[index].1) != Some((0, 0)) {
+                    self.take_one(index);
                 }
             }
             if self.got == before {
@@ -559,16 +559,16 @@ impl Stalled {
             }
             self.take_one(slow);
         }
-        for (place, got) in self.got.iter().enumerate() {
+        for (index, got) in self.got.iter().enumerate() {
             for ((group, sender), sent) in &self.sent {
                 let wants = match *group {
-                    CONTROL => place == self.apps.len() - 2,
-                    group => place == self.apps.len() - 1 || usize::from(group) == 1 + place % 2,
+                    CONTROL => index == self.apps.len() - 2,
+                    group => index == self.apps.len() - 1 || usize::from(group) == 1 + index % 2,
                 };
                 let mut came = got.get(&(*group, *sender)).cloned().unwrap_or_default();
                 came.sort_unstable();
-                let expected = if wants && *sender as usize != place { sent.as_slice() } else { &[] };
-                assert_eq!(came, expected, "group {group} from {sender} to {place}");
+                let expected = if wants && *sender as usize != index { sent.as_slice() } else { &[] };
+                assert_eq!(came, expected, "group {group} from {sender} to {index}");
             }
         }
         let all = self.net.routers.iter();

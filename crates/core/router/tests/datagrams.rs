@@ -9,7 +9,7 @@ use common::pair::Pair;
 use proptest::prelude::*;
 use rand_core::RngCore;
 use router::{
-    ClientConfig, ClientError, ClientFlags, DropReason, FRAME_BYTES_MIN, FrameError, Lanes, LinkChange,
+    ClientConfig, ClientError, ClientFlags, DropReason, FRAME_BYTES_MIN, Fifos, FrameError, LinkChange,
     PipeConfig, Priority, RouterId,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,18 +31,18 @@ impl Pair {
         assert_eq!(self.a.submit(T0, self.source, note).expect("a source").queued, 1);
     }
 
-    fn poll(&mut self, lanes: Lanes, bytes_max: usize) -> Option<Bytes> {
-        self.a.poll_frame_of(T0, self.to_b, lanes, bytes_max)
+    fn poll(&mut self, fifos: Fifos, bytes_max: usize) -> Option<Bytes> {
+        self.a.poll_frame_of(T0, self.to_b, fifos, bytes_max)
     }
 
     fn stream(&mut self) {
-        while let Some(frame) = self.poll(Lanes::RELIABLE, usize::MAX) {
+        while let Some(frame) = self.poll(Fifos::RELIABLE, usize::MAX) {
             let _ = self.b.handle_frame(T0, self.to_a, frame).expect("well spoken");
         }
     }
 
     fn datagrams(&mut self, bytes_max: usize) -> Vec<Bytes> {
-        std::iter::from_fn(|| self.poll(Lanes::BEST_EFFORT, bytes_max)).collect()
+        std::iter::from_fn(|| self.poll(Fifos::BEST_EFFORT, bytes_max)).collect()
     }
 
     fn take(&mut self, datagram: &Bytes) -> Result<u32, FrameError> {
@@ -77,14 +77,14 @@ fn who_asks_for_a_part_is_not_kept_busy() {
     pair.stream();
     while pair.a.poll_ready().is_some() || pair.a.poll_event().is_some() {}
     pair.send(1, Priority::State, true, 10);
-    assert_eq!((pair.a.poll_ready(), pair.poll(Lanes::BEST_EFFORT, 1_200)), (None, None));
+    assert_eq!((pair.a.poll_ready(), pair.poll(Fifos::BEST_EFFORT, 1_200)), (None, None));
     assert_eq!(pair.a.poll_timeout(), Some(T0 + wait));
     pair.a.handle_timeout(T0 + wait);
     assert_eq!(pair.a.poll_ready(), Some(pair.to_b));
-    assert_eq!(pair.a.poll_frame_of(T0 + wait, pair.to_b, Lanes::RELIABLE, 1_200), None);
+    assert_eq!(pair.a.poll_frame_of(T0 + wait, pair.to_b, Fifos::RELIABLE, 1_200), None);
     assert_eq!(pair.a.poll_ready(), None, "what waits for the other side is not named again by itself");
-    assert_eq!(pair.a.poll_frame_of(T0 + wait, pair.to_b, Lanes::BEST_EFFORT, FRAME_BYTES_MIN - 1), None);
-    assert!(pair.a.poll_frame_of(T0 + wait, pair.to_b, Lanes::BEST_EFFORT, 1_200).is_some());
+    assert_eq!(pair.a.poll_frame_of(T0 + wait, pair.to_b, Fifos::BEST_EFFORT, FRAME_BYTES_MIN - 1), None);
+    assert!(pair.a.poll_frame_of(T0 + wait, pair.to_b, Fifos::BEST_EFFORT, 1_200).is_some());
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn datagrams_need_no_credit_and_are_no_sign_of_life() {
     pair.stream();
     assert_eq!(pair.received().len(), 23);
     (50..100).for_each(|number| pair.send(number, Priority::Bulk, true, 10));
-    assert_eq!(pair.poll(Lanes::ALL, 1_200), None);
+    assert_eq!(pair.poll(Fifos::ALL, 1_200), None);
     while pair.a.poll_event().is_some() {}
     assert_eq!(pair.a.poll_ready(), Some(pair.to_b));
     let datagrams = pair.datagrams(1_200);
@@ -136,7 +136,7 @@ fn what_waits_for_credit_is_not_outrun() {
 #[test]
 fn a_faulty_datagram_is_counted_and_harms_nothing() {
     let mut pair = pair(&PipeConfig::default());
-    let hello = pair.poll(Lanes::RELIABLE, usize::MAX).expect("a greeting");
+    let hello = pair.poll(Fifos::RELIABLE, usize::MAX).expect("a greeting");
     assert_eq!(pair.take(&hello), Err(FrameError::Ordered));
     let _ = pair.b.handle_frame(T0, pair.to_a, hello).expect("well spoken");
     pair.send(1, Priority::State, true, 10);
@@ -146,23 +146,26 @@ fn a_faulty_datagram_is_counted_and_harms_nothing() {
         datagram[at] = to;
         Bytes::from(datagram)
     };
-    let what = |error: Result<u32, FrameError>| error.expect_err("faulty").to_string();
+    let item = |error: Result<u32, FrameError>| error.expect_err("faulty").to_string();
     assert_eq!(pair.take(&Bytes::new()), Err(FrameError::Truncated { at: 0, need: 8, left: 0 }));
     assert_eq!(pair.take(&changed(0, 0)), Err(FrameError::Magic { got: 0x52 }));
-    assert_eq!(what(pair.take(&changed(8, 3))), "record at byte 8: interest in a datagram");
-    assert_eq!(what(pair.take(&changed(8, 7))), "record at byte 8: offer in a datagram");
+    assert_eq!(item(pair.take(&changed(8, 3))), "record at byte 8: interest in a datagram");
+    assert_eq!(item(pair.take(&changed(8, 7))), "record at byte 8: advertisement in a datagram");
     let must_stay = pair.take(&changed(8 + 5 + 17 + 3, 0));
-    assert_eq!(what(must_stay), "record at byte 8: message that must not be dropped in a datagram");
+    assert_eq!(item(must_stay), "record at byte 8: message that must not be dropped in a datagram");
     assert_eq!(pair.b.pipe_stats(pair.to_a).unwrap().faulty_datagrams, 6);
     assert_eq!(pair.take(&good), Ok(1));
     assert_eq!(pair.received().len(), 1);
-    // A loose frame may take the ordered side too, but not before the greeting.
+    // A best-effort frame may take the ordered side too, but not before the greeting.
     pair.send(2, Priority::State, true, 10);
-    let loose = pair.datagrams(1_200).remove(0);
-    assert_eq!(pair.b.handle_frame(T0, pair.to_a, loose.clone()).map(|received| received.messages), Ok(1));
+    let best_effort = pair.datagrams(1_200).remove(0);
+    assert_eq!(
+        pair.b.handle_frame(T0, pair.to_a, best_effort.clone()).map(|received| received.messages),
+        Ok(1)
+    );
     pair.b.handle_link(T0, pair.to_a, LinkChange::Down).expect("a link");
     pair.b.handle_link(T0, pair.to_a, LinkChange::Up).expect("a link");
-    assert_eq!(pair.b.handle_frame(T0, pair.to_a, loose), Err(FrameError::NoHello));
+    assert_eq!(pair.b.handle_frame(T0, pair.to_a, best_effort), Err(FrameError::NoHello));
 }
 
 #[test]
@@ -206,8 +209,8 @@ proptest! {
         let mut expected = BTreeMap::new();
         for (batch_number, notes) in notes.chunks(batch).enumerate() {
             let mut datagrams = Vec::new();
-            for (place, (class, droppable, bytes)) in notes.iter().enumerate() {
-                let number = (batch_number * batch + place) as u32;
+            for (index, (class, droppable, bytes)) in notes.iter().enumerate() {
+                let number = (batch_number * batch + index) as u32;
                 pair.send(number, Priority::ALL[*class], *droppable, *bytes);
                 expected.insert(number, (*bytes, *droppable));
                 if rng.next_u64().is_multiple_of(2) {
@@ -262,7 +265,7 @@ proptest! {
             for chunk in bytes.chunks(30) {
                 records.extend([if chunk[0] % 3 == 0 { 5 } else { 6 }, 0, 0, 0, chunk.len() as u8 - 1]);
                 // Small numbers, so that transfers collide.
-                records.extend(chunk[1..].iter().enumerate().map(|(place, octet)| if place < 13 { octet % 4 } else { *octet }));
+                records.extend(chunk[1..].iter().enumerate().map(|(index, octet)| if index < 13 { octet % 4 } else { *octet }));
             }
             datagram.extend((8 + records.len() as u32).to_be_bytes());
             datagram.extend(records);
@@ -339,12 +342,12 @@ fn newest_wins_between_routers_keeps_numbers_apart() {
     assert_eq!((got.id, got.message.number), (id, 2));
 }
 
-/// A router `a` with a source, linked to sinks that want topic 1. A cast reaches the first few of
+/// A router `a` with a source, linked to sinks that want topic 1. A group reaches the first few of
 /// them.
 struct Site {
     a: common::TestRouter,
     source: router::ClientId,
-    cast: router::ClientId,
+    group: router::ClientId,
     others: Vec<(common::TestRouter, router::ClientId, router::ClientId, router::ClientId)>,
 }
 
@@ -353,54 +356,55 @@ impl Site {
         use router::{Router, RouterConfig};
         let (source, sink) = (ClientFlags::SOURCE, ClientFlags::SINK);
         let mut a = Router::new(RouterConfig::new(RouterId(100), Seed(1)));
-        let speaks = a.add_client(T0, ClientConfig::local()).expect("it has room");
+        let sender = a.add_client(T0, ClientConfig::local()).expect("it has room");
         let pipe = PipeConfig { frame_bytes_max: 1_200, ..PipeConfig::default() };
-        let cast = a.add_cast(T0, pipe).expect("it has room");
-        let mut site = Self { a, source: speaks, cast, others: Vec::new() };
+        let group = a.add_group(T0, pipe).expect("it has room");
+        let mut site = Self { a, source: sender, group, others: Vec::new() };
         for number in 0..others {
             let to = site.a.add_client(T0, ClientConfig::link(sink)).expect("it has room");
             let mut other = Router::new(RouterConfig::new(RouterId(number as u32), Seed(2)));
             let from = other.add_client(T0, ClientConfig::link(source)).expect("it has room");
-            let hears = other.add_client(T0, ClientConfig::local()).expect("it has room");
+            let receiver = other.add_client(T0, ClientConfig::local()).expect("it has room");
             site.a.handle_link(T0, to, LinkChange::Up).expect("a link");
             other.handle_link(T0, from, LinkChange::Up).expect("a link");
-            other.set_interest(T0, hears, common::app::Want::group(1), true).expect("it may");
+            other.set_interest(T0, receiver, common::app::Want::group(1), true).expect("it may");
             while let Some(frame) = other.poll_frame(T0, from) {
                 let _ = site.a.handle_frame(T0, to, frame).expect("well spoken");
             }
             site.a.set_covered(to, 0, number < covered);
-            site.others.push((other, to, from, hears));
+            site.others.push((other, to, from, receiver));
         }
         site
     }
 
-    /// Sends a message; returns how many messages the pipes of the links and that of the cast then
+    /// Sends a message; returns how many messages the pipes of the links and that of the group then
     /// hold.
     fn send(&mut self, number: u32, droppable: bool, bytes: usize) -> (usize, usize) {
         let mut note = note(1, 1, Priority::State, number);
         (note.droppable, note.body) = (droppable, vec![number as u8; bytes].into());
         let _ = self.a.submit(T0, self.source, note).expect("a source");
         let waiting = |client| self.a.queued(client).expect("it is there").0;
-        (self.others.iter().map(|(_, to, ..)| waiting(*to)).sum(), waiting(self.cast))
+        (self.others.iter().map(|(_, to, ..)| waiting(*to)).sum(), waiting(self.group))
     }
 
-    /// Carries the links, and the frames of the cast `copies` times to each receiver; returns the
+    /// Carries the links, and the frames of the group `copies` times to each receiver; returns the
     /// numbers that each received.
     fn carry(&mut self, copies: &[usize]) -> Vec<Vec<u32>> {
         let mut frames = Vec::new();
-        while let Some(frame) = self.a.poll_frame(T0, self.cast) {
+        while let Some(frame) = self.a.poll_frame(T0, self.group) {
             assert!(frame.len() <= 1_200);
             frames.push(frame);
         }
         let mut heard = Vec::new();
-        for ((other, to, from, hears), copies) in self.others.iter_mut().zip(copies) {
+        for ((other, to, from, receiver), copies) in self.others.iter_mut().zip(copies) {
             while let Some(frame) = self.a.poll_frame(T0, *to) {
                 let _ = other.handle_frame(T0, *from, frame).expect("well spoken");
             }
             for frame in frames.iter().flat_map(|frame| std::iter::repeat_n(frame, *copies)) {
-                let _ = other.handle_cast(T0, *from, frame.clone()).expect("well spoken");
+                let _ = other.handle_group_frame(T0, *from, frame.clone()).expect("well spoken");
             }
-            heard.push(std::iter::from_fn(|| other.poll_message(*hears)).map(|note| note.number).collect());
+            heard
+                .push(std::iter::from_fn(|| other.poll_message(*receiver)).map(|note| note.number).collect());
         }
         heard
     }
@@ -416,7 +420,7 @@ fn a_cast_carries_once_what_several_want() {
         [[1, 2], [1, 2], [1, 2]],
         "who is not covered, and hears it, hears it once"
     );
-    assert_eq!(site.a.stats().cast_messages, 2);
+    assert_eq!(site.a.stats().group_messages, 2);
     assert_eq!(site.send(3, false, 100), (1, 1));
     assert_eq!(site.carry(&[2, 0, 0]), [vec![3], vec![], vec![3]], "twice is once, and lost is lost");
 }
@@ -430,7 +434,7 @@ fn what_does_not_fit_or_is_for_one_goes_over_links() {
     site.a.set_covered(first, 0, false);
     let second = site.others[1].1;
     site.a.set_covered(second, 0, false);
-    assert_eq!(site.send(3, false, 10), (6, 1), "a cast for one is a link");
+    assert_eq!(site.send(3, false, 10), (6, 1), "a group for one is a link");
     assert_eq!(site.carry(&[1, 1, 1]), [[1, 3, 2], [1, 3, 2], [1, 3, 2]]);
     assert_eq!(site.a.covered(first), 0);
 }
@@ -448,34 +452,34 @@ fn a_full_cast_holds_reliable_senders_back_and_drops_best_effort() {
             break done.waits_in.to_vec();
         }
     };
-    assert_eq!(congested, [site.cast]);
+    assert_eq!(congested, [site.group]);
     let heard = site.carry(&[1, 1]);
     assert!(heard.iter().all(|heard| heard.len() == number as usize));
     let relieved = std::iter::from_fn(|| site.a.poll_event())
-        .any(|event| matches!(event, router::Event::Relieved { client } if client == site.cast));
+        .any(|event| matches!(event, router::Event::Relieved { client } if client == site.group));
     assert!(relieved);
 }
 
 #[test]
 fn reliable_messages_and_best_effort_of_a_cast_are_taken_apart() {
-    use router::Lanes;
+    use router::Fifos;
     let mut site = Site::new(2, 2);
     // Every message is more than half a frame, so that each second one waits as a fragment.
     for number in 1..=8 {
         assert_eq!(site.send(number, number % 2 == 0, 700).0, 0);
     }
     let mut frames = Vec::new();
-    for lanes in [Lanes::RELIABLE, Lanes::BEST_EFFORT] {
-        while let Some(frame) = site.a.poll_frame_of(T0, site.cast, lanes, 1_200) {
-            frames.push((lanes, frame));
+    for fifos in [Fifos::RELIABLE, Fifos::BEST_EFFORT] {
+        while let Some(frame) = site.a.poll_frame_of(T0, site.group, fifos, 1_200) {
+            frames.push((fifos, frame));
         }
     }
-    assert!(site.a.poll_frame(T0, site.cast).is_none());
-    let (other, _, from, hears) = &mut site.others[0];
-    for (lanes, frame) in frames {
-        let _ = other.handle_cast(T0, *from, frame).expect("well spoken");
-        while let Some(note) = other.poll_message(*hears) {
-            assert_eq!(note.droppable, lanes == Lanes::BEST_EFFORT, "message {}", note.number);
+    assert!(site.a.poll_frame(T0, site.group).is_none());
+    let (other, _, from, receiver) = &mut site.others[0];
+    for (fifos, frame) in frames {
+        let _ = other.handle_group_frame(T0, *from, frame).expect("well spoken");
+        while let Some(note) = other.poll_message(*receiver) {
+            assert_eq!(note.droppable, fifos == Fifos::BEST_EFFORT, "message {}", note.number);
         }
     }
     let all: Vec<_> = site.others.iter().map(|(other, ..)| other.stats().received_messages).collect();
@@ -494,7 +498,7 @@ fn what_is_directed_at_one_goes_by_a_pipe_of_its_own() {
         let mut note = note(1, common::app::DIRECTED, Priority::Reliable, number);
         (note.droppable, note.body) = (droppable, vec![0; bytes].into());
         let _ = site.a.submit(T0, site.source, note).expect("a source");
-        [own, site.cast, first, second]
+        [own, site.group, first, second]
             .map(|client| site.a.queued(client).map_or(0, |(messages, _)| messages))
     };
     assert_eq!(send(&mut site, false, 10), [0, 1, 0, 0], "two want it");
@@ -504,9 +508,9 @@ fn what_is_directed_at_one_goes_by_a_pipe_of_its_own() {
     assert_eq!(send(&mut site, false, 2_000), [1, 1, 2, 3], "longer than a frame");
     assert_eq!(site.a.stats().directed_messages, 1);
     let frame = site.a.poll_frame(T0, own).expect("it waits");
-    let (other, _, from, hears) = &mut site.others[0];
-    let _ = other.handle_cast(T0, *from, frame).expect("well spoken");
-    assert_eq!(other.poll_message(*hears).map(|note| note.number), Some(2));
+    let (other, _, from, receiver) = &mut site.others[0];
+    let _ = other.handle_group_frame(T0, *from, frame).expect("well spoken");
+    assert_eq!(other.poll_message(*receiver).map(|note| note.number), Some(2));
     // Without its own pipe the message takes the link again.
     site.a.remove_client(T0, own);
     assert_eq!(send(&mut site, false, 10), [0, 1, 3, 4]);

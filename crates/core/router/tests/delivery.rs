@@ -5,7 +5,7 @@ mod common;
 use base::Seed;
 use common::Net;
 use common::app::{GATED, Topic, Want, note};
-use common::crowd::{self, About, Crowd};
+use common::population::{self, About, Population};
 use proptest::prelude::*;
 use router::topology::{Topology, hypercube, mesh, tree};
 use router::{PipeConfig, Priority};
@@ -38,13 +38,13 @@ proptest! {
         seed in any::<u64>(),
         frame_bytes_max in prop_oneof![Just(128usize), 200usize..2_000],
         interests_per_key_max in prop_oneof![Just(64usize), 0usize..4],
-        ops in prop::collection::vec(crowd::op(want().boxed(), about().boxed(), 0.0), 1..60),
+        ops in prop::collection::vec(population::op(want().boxed(), about().boxed(), 0.0), 1..60),
     ) {
         let pipe = PipeConfig { frame_bytes_max, interests_per_key_max, ..PipeConfig::default() };
         let net = Net::new(&topology, Seed(seed), &pipe);
-        let mut crowd = Crowd::new(net, topology.entries);
-        ops.iter().for_each(|op| crowd.apply(op));
-        crowd.settle();
+        let mut population = Population::new(net, topology.entries);
+        ops.iter().for_each(|op| population.apply(op));
+        population.settle();
     }
 }
 
@@ -56,7 +56,7 @@ fn paths_are_as_long_as_in_the_paper() {
         let mut net = Net::new(topology, Seed(1), &PipeConfig::default());
         let (from, to) = (net.add_app(topology.entries[a]), net.add_app(topology.entries[b]));
         net.want(to, Want::group(group), true);
-        net.offer(from, Want::group(group), true);
+        net.advertisement(from, Want::group(group), true);
         net.settle();
         net.send(from, note(group, 1, Priority::State, 0));
         net.settle();
@@ -83,7 +83,7 @@ fn paths_are_as_long_as_in_the_paper() {
     assert_eq!([0, 1, 4, 8].map(|other| links(&mesh, 0, other)), [2, 3, 3, 3]);
     // From any leaf: the nearest four are one hop apart, eight two, all others three.
     for (a, b) in [(5, 5), (5, 6), (5, 1), (5, 13), (15, 12), (15, 8), (15, 0)] {
-        let hops = [4, 8, 16].iter().position(|near| a / near == b / near).map_or(3, |place| place + 1);
+        let hops = [4, 8, 16].iter().position(|near| a / near == b / near).map_or(3, |index| index + 1);
         let hops = if a == b { 0 } else { hops };
         assert_eq!(links(&tree, a, b), [2, 4, 6, 8][hops]);
         assert_eq!(links(&mesh, a, b), [2, 3, 3, 3][hops]);

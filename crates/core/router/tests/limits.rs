@@ -57,12 +57,12 @@ impl Model {
         let same = |old: &Note| old.droppable && old.key.is_some() && old.key == note.key;
         if self.config.newest_wins
             && note.droppable
-            && let Some(place) = self.waiting.iter().position(same)
+            && let Some(index) = self.waiting.iter().position(same)
         {
-            let old = self.waiting.remove(place);
+            let old = self.waiting.remove(index);
             let fits = self.bytes() + note.bytes() <= self.config.bytes_max;
             if old.class == note.class && fits && !self.config.ordered {
-                self.waiting.insert(place, note);
+                self.waiting.insert(index, note);
                 return Enqueued::Replaced;
             }
         }
@@ -75,8 +75,8 @@ impl Model {
                     && (!note.droppable || old.class > note.class || oldest && old.class == note.class)
             };
             let candidates = self.waiting.iter().enumerate().filter(|(_, old)| may_go(old));
-            let place = |i: usize| if oldest { usize::MAX - i } else { i };
-            let Some((victim, _)) = candidates.max_by_key(|(i, old)| (old.class, place(*i))) else {
+            let index = |i: usize| if oldest { usize::MAX - i } else { i };
+            let Some((victim, _)) = candidates.max_by_key(|(i, old)| (old.class, index(*i))) else {
                 self.waiting = before;
                 return Self::no_room(&note);
             };
@@ -91,8 +91,8 @@ impl Model {
         let first = |(i, note): &(usize, &Note)| {
             (if self.config.ordered { Priority::Control } else { note.class }, *i)
         };
-        let (place, _) = self.waiting.iter().enumerate().min_by_key(first)?;
-        Some(self.waiting.remove(place))
+        let (index, _) = self.waiting.iter().enumerate().min_by_key(first)?;
+        Some(self.waiting.remove(index))
     }
 }
 

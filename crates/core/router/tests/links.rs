@@ -194,7 +194,7 @@ fn faults_of_the_peer_are_told_exactly() {
     assert_eq!(fault(changed(0, 0)), FrameError::Magic { got: 0x0052 });
     assert_eq!(fault(changed(2, 9)), FrameError::Version { got: 9, want: 2 });
     assert_eq!(fault(changed(3, 3)), FrameError::Reserved { got: 2 });
-    assert_eq!(fault(changed(7, 20)), FrameError::Length { said: 20, got: 25 });
+    assert_eq!(fault(changed(7, 20)), FrameError::Length { declared: 20, got: 25 });
     assert_eq!(fault(changed(12, 13)), FrameError::Truncated { at: 8, need: 18, left: 17 });
     assert_eq!(
         fault(vec![0; (1 << 20) + 1]),
@@ -217,8 +217,8 @@ fn faults_of_the_peer_are_told_exactly() {
 
 #[test]
 fn fragments_are_checked() {
-    let fragment = |lane: u8, transfer: u32, total: u32, offset: u32, part: &[u8]| {
-        let mut body = vec![lane];
+    let fragment = |fifo: u8, transfer: u32, total: u32, offset: u32, part: &[u8]| {
+        let mut body = vec![fifo];
         [transfer, total, offset].iter().for_each(|word| body.extend(word.to_be_bytes()));
         body.extend(part);
         frame(&[(6, &body)])
@@ -236,13 +236,13 @@ fn fragments_are_checked() {
         Err(FrameError::Fragment { why, .. }) => why,
         other => panic!("{other:?}"),
     };
-    assert_eq!(why(run(&[fragment(6, 0, 9, 0, &[1])]).0), "there is no such lane");
+    assert_eq!(why(run(&[fragment(6, 0, 9, 0, &[1])]).0), "there is no such FIFO");
     assert_eq!(why(run(&[fragment(0, 0, 9, 9, &[1])]).0), "it ends behind the end of the whole");
     let two_totals = [fragment(0, 0, 9, 0, &[1]), fragment(0, 0, 8, 1, &[1])];
     assert_eq!(why(run(&two_totals).0), "it states another total than the first part");
     assert_eq!(
         why(run(&[fragment(0, 0, 5, 0, &[2, 0, 0, 0, 0])]).0),
-        "the whole is neither a message nor an interest nor an offer"
+        "the whole is neither a message nor an interest nor an advertisement"
     );
     let huge = run(&[fragment(0, 0, u32::MAX, 0, &[1])]).0;
     assert!(matches!(huge, Err(FrameError::TooLong { at: 8, .. })), "{huge:?}");

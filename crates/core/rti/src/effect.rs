@@ -84,7 +84,7 @@ impl Effects {
     }
 
     /// Delivers a callback that is not a message to a federate.
-    pub(crate) fn tell(&mut self, to: ClientId, callback: Callback) {
+    pub(crate) fn notify(&mut self, to: ClientId, callback: Callback) {
         self.push(Effect::Deliver { to, arrival: Arrival::notice(encode(callback)) });
     }
 

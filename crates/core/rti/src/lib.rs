@@ -40,5 +40,5 @@ pub use modules::{FomSource, Job, JobDone, JobId, ModuleText, NoFoms};
 pub use proposal::{CallId, CallerId, Proposal};
 pub use replica::{NetworkCounters, NetworkLimits, Outgoing};
 pub use rti::{Completion, MemoryBounds, MemorySums, Rti};
-pub use status::{FederateStatus, FederationStatus, InstanceStatus};
+pub use status::{FederateStatus, FederationStatus, InstanceStatus, TimeStatus};
 pub use wire::{NetTopic, Packet};

@@ -50,12 +50,12 @@ impl Growth<'_> {
     }
 }
 
-/// Checks the length of a name that a federate gives to `what`.
+/// Checks the length of a name that a federate gives to `subject`.
 ///
 /// # Errors
 /// `exception`, with the length and the limit.
-pub(crate) fn check_name(exception: Exception, what: &str, name: &str) -> Result<(), RtiError> {
-    check_octets(exception, what, name.len(), NAME_BYTES_MAX)
+pub(crate) fn check_name(exception: Exception, subject: &str, name: &str) -> Result<(), RtiError> {
+    check_octets(exception, subject, name.len(), NAME_BYTES_MAX)
 }
 
 /// Checks a length in octets.
@@ -64,23 +64,23 @@ pub(crate) fn check_name(exception: Exception, what: &str, name: &str) -> Result
 /// `exception`, with the length and the limit.
 pub(crate) fn check_octets(
     exception: Exception,
-    what: &str,
+    subject: &str,
     octets: usize,
     max: usize,
 ) -> Result<(), RtiError> {
     if octets <= max {
         return Ok(());
     }
-    Err(RtiError::new(exception, format!("{what} has {octets} octets; {max} are the limit")))
+    Err(RtiError::new(exception, format!("{subject} has {octets} octets; {max} are the limit")))
 }
 
 /// Checks that a count may grow by one.
 ///
 /// # Errors
 /// `RTIinternalError`, with the limit.
-pub(crate) fn check_count(what: &str, count: usize, max: usize) -> Result<(), RtiError> {
+pub(crate) fn check_count(subject: &str, count: usize, max: usize) -> Result<(), RtiError> {
     if count < max {
         return Ok(());
     }
-    Err(RtiError::internal(format!("there are {count} {what}, which is the limit")))
+    Err(RtiError::internal(format!("there are {count} {subject}, which is the limit")))
 }

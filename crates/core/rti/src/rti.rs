@@ -5,9 +5,9 @@ mod execution;
 mod jobs;
 mod memory;
 mod network;
+mod notify;
 mod restore;
 mod shared;
-mod tell;
 mod work;
 
 use crate::caller::{Caller, Standing};
@@ -22,13 +22,14 @@ use crate::services::admission::{self, Activity};
 use crate::services::connection::{ServeSession, Session};
 use crate::services::executions::{Reception, ServeConnected};
 use crate::services::{Context, Reply, Serve, Served};
-use crate::time::TimeInput;
+use crate::time::{ClockStatus, TimeInput};
 use base::Moment;
 use bytes::Bytes;
 use execution::Execution;
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
 use hla::api::{SERVICES, Service};
+use hla::handle::FederateHandle;
 use hla::{Exception, RtiError, match_call};
 use jobs::Jobs;
 pub use memory::{MemoryBounds, MemorySums};
@@ -113,9 +114,9 @@ impl Rti {
         self.waiting.remove(&caller);
         self.jobs.forget(caller);
         if let Standing::Joined(execution, federate) = gone.standing
-            && let Some(x) = self.executions.get_mut(&execution)
+            && let Some(execution) = self.executions.get_mut(&execution)
         {
-            x.act(&mut self.shared, |objects, effects| {
+            execution.act(&mut self.shared, |objects, effects| {
                 objects.resign_lost(effects, federate);
                 // Others need not wait for it until its objects are disposed of.
                 effects.push(Effect::Time(TimeInput::Left(federate)));
@@ -210,15 +211,25 @@ impl Rti {
         let Self { callers, calls, control, executions, shared, memory, .. } = self;
         let &mut Caller { standing, evolved, .. } = admit(callers, calls, caller, R::SERVICE)?;
         let joined = match standing {
-            Standing::Joined(execution, who) => executions.get_mut(&execution).zip(Some(who)),
+            Standing::Joined(execution, federate) => executions.get_mut(&execution).zip(Some(federate)),
             Standing::Open | Standing::Connected => None,
         };
-        let Some((execution, who)) = joined else {
+        let Some((execution, federate)) = joined else {
             return Err(RtiError::new(Exception::FederateNotExecutionMember, "this federate is not joined"));
         };
         let growth = memory.federations(control.bytes() + shared.object_bytes);
         let served = execution.serve(shared, |objects, time, effects| {
-            request.serve(Context { control, objects, time, effects, growth, caller, call, who, evolved })
+            request.serve(Context {
+                control,
+                objects,
+                time,
+                effects,
+                growth,
+                caller,
+                call,
+                federate,
+                evolved,
+            })
         });
         Ok(served?.map(R::response))
     }
@@ -277,7 +288,11 @@ impl Rti {
     }
 
     pub(crate) fn objects(&self, id: ExecutionId) -> Option<&Objects> {
-        self.executions.get(&id).map(|x| &x.objects)
+        self.executions.get(&id).map(|execution| &execution.objects)
+    }
+
+    pub(crate) fn clock_status(&self, id: ExecutionId, federate: FederateHandle) -> Option<ClockStatus> {
+        self.executions.get(&id)?.time.status(federate)
     }
 
     pub(crate) fn delivery(&self) -> &Delivery {

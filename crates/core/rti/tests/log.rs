@@ -29,17 +29,17 @@ fn federates_of_two_nodes_are_one_federation() {
     assert_eq!(exception(c.call(1, 3, destroy("F"))), Exception::FederatesCurrentlyJoined);
 
     c.call(0, 1, register("P")).unwrap();
-    assert_eq!(c.told(1, 2), [announced("P")]);
-    assert_eq!(c.told(0, 1).last(), Some(&announced("P")));
+    assert_eq!(c.notified(1, 2), [announced("P")]);
+    assert_eq!(c.notified(0, 1).last(), Some(&announced("P")));
     c.call(1, 2, achieve("P", false)).unwrap();
-    assert_eq!(c.told(1, 2), []);
+    assert_eq!(c.notified(1, 2), []);
     c.call(0, 1, achieve("P", true)).unwrap();
-    assert_eq!(c.told(0, 1), [synchronized("P", &[b])]);
-    assert_eq!(c.told(1, 2), [synchronized("P", &[b])]);
+    assert_eq!(c.notified(0, 1), [synchronized("P", &[b])]);
+    assert_eq!(c.notified(1, 2), [synchronized("P", &[b])]);
 
     c.call(0, 1, reserve("tank")).unwrap();
     c.call(1, 2, reserve("tank")).unwrap();
-    assert_eq!((c.told(0, 1), c.told(1, 2)), (vec![reserved("tank")], vec![not_reserved("tank")]));
+    assert_eq!((c.notified(0, 1), c.notified(1, 2)), (vec![reserved("tank")], vec![not_reserved("tank")]));
     c.assert_equal();
 }
 
@@ -55,10 +55,10 @@ fn a_list_is_no_older_than_its_request() {
     c.answer(0, 3, joined).unwrap().unwrap();
     let listed = c.begin(1, 2, list_members("F"));
     assert!(c.answer(1, 2, listed).is_none(), "it waits for its barrier");
-    assert_eq!(c.told(1, 2), []);
+    assert_eq!(c.notified(1, 2), []);
     c.settle();
     c.answer(1, 2, listed).unwrap().unwrap();
-    let reported = c.told(1, 2);
+    let reported = c.notified(1, 2);
     match &reported[..] {
         [Callback::ReportFederationExecutionMembers(report)] => {
             assert_eq!(report.report.as_ref().unwrap().federation_execution_member_information.len(), 2);
@@ -73,7 +73,7 @@ fn one_node_lists_at_once() {
     c.connect(0, 1);
     let listed = c.begin(0, 1, list_members("F"));
     assert!(c.answer(0, 1, listed).is_some());
-    assert!(matches!(&c.told(0, 1)[..], [Callback::ReportFederationExecutionDoesNotExist(_)]));
+    assert!(matches!(&c.notified(0, 1)[..], [Callback::ReportFederationExecutionDoesNotExist(_)]));
     assert!(c.nodes[0].rti.poll_proposal().is_none());
 }
 
@@ -84,7 +84,7 @@ fn a_node_that_was_cut_off_tells_its_federates_what_they_missed() {
     let b = c.join(1, 2);
     c.call(0, 1, register("P")).unwrap();
     c.call(1, 2, achieve("P", false)).unwrap();
-    c.told(1, 2);
+    c.notified(1, 2);
 
     c.begin(0, 1, achieve("P", true));
     c.settle_without(&[1]);
@@ -92,14 +92,14 @@ fn a_node_that_was_cut_off_tells_its_federates_what_they_missed() {
         c.begin(0, 1, register(label));
         c.settle_without(&[1]);
     }
-    assert_eq!(c.told(1, 2), []);
+    assert_eq!(c.notified(1, 2), []);
     c.restore(1);
-    assert_eq!(c.told(1, 2), [synchronized("P", &[b]), announced("Q"), announced("P")]);
+    assert_eq!(c.notified(1, 2), [synchronized("P", &[b]), announced("Q"), announced("P")]);
     c.settle();
-    assert_eq!(c.told(1, 2), [], "nothing twice");
+    assert_eq!(c.notified(1, 2), [], "nothing twice");
     c.call(1, 2, achieve("Q", true)).unwrap();
     c.call(0, 1, achieve("Q", true)).unwrap();
-    assert_eq!(c.told(1, 2), [synchronized("Q", &[])]);
+    assert_eq!(c.notified(1, 2), [synchronized("Q", &[])]);
     c.assert_equal();
 }
 
@@ -112,7 +112,7 @@ fn a_node_that_comes_late_starts_from_a_snapshot() {
     c.settle_without(&[late]);
     c.restore(late);
     c.join(late, 2);
-    assert_eq!(c.told(late, 2), [announced("P")]);
+    assert_eq!(c.notified(late, 2), [announced("P")]);
     assert_eq!(c.members(), ["federate 1", "federate 2"]);
     c.assert_equal();
 }
@@ -142,10 +142,10 @@ fn a_node_taken_for_dead_loses_its_federates() {
         c.call(1, 2, Call::SetAutomaticResignDirectiveRequest(set)).unwrap();
         c.call(0, 1, register("P")).unwrap();
         c.call(0, 1, achieve("P", true)).unwrap();
-        c.told(0, 1);
+        c.notified(0, 1);
         c.remove(1);
         c.settle_without(&[1]);
-        assert_eq!(c.told(0, 1), [synchronized("P", &[])], "nobody is waited for in vain");
+        assert_eq!(c.notified(0, 1), [synchronized("P", &[])], "nobody is waited for in vain");
         assert_eq!(c.nodes[1].rti.poll_lost(), None);
         match by_snapshot {
             true => c.restore(1),
@@ -177,11 +177,11 @@ fn calls_given_up_are_undone_when_they_are_committed_late() {
         assert!(error.details.contains("no majority of nodes"), "{error}");
     }
     c.settle();
-    assert_eq!((c.told(1, 2), c.told(1, 3)), (vec![], vec![]));
+    assert_eq!((c.notified(1, 2), c.notified(1, 3)), (vec![], vec![]));
     assert!(c.answer(1, 3, joining).is_none() && !c.nodes[1].rti.is_joined(CallerId(3)));
     assert_eq!(c.members(), ["federate 1", "federate 2"]);
     c.call(0, 1, reserve("tank")).unwrap();
-    assert_eq!(c.told(0, 1), [reserved("tank")], "it was released");
+    assert_eq!(c.notified(0, 1), [reserved("tank")], "it was released");
     c.call(1, 3, join("F", "federate 3")).unwrap();
     assert!(c.nodes[1].rti.is_joined(CallerId(3)));
     c.assert_equal();
@@ -201,7 +201,7 @@ fn a_session_that_ends_while_it_waits_leaves_nothing_behind() {
     c.settle();
     assert_eq!(c.members(), ["federate 1"]);
     c.call(0, 1, reserve("tank")).unwrap();
-    assert_eq!(c.told(0, 1), [reserved("tank")]);
+    assert_eq!(c.notified(0, 1), [reserved("tank")]);
     c.assert_equal();
 }
 
@@ -218,7 +218,7 @@ fn what_a_snapshot_covers_is_answered_as_far_as_it_shows() {
     c.call(1, 8, create("G")).unwrap();
     c.call(0, 1, register("P")).unwrap();
     for caller in 2..=4 {
-        c.told(1, caller);
+        c.notified(1, caller);
     }
     let resign = api::ResignFederationExecutionRequest { resign_action: ResignAction::NoAction.into() };
     let calls = [
@@ -238,14 +238,14 @@ fn what_a_snapshot_covers_is_answered_as_far_as_it_shows() {
         let answer = c.answer(1, caller, call).expect("an answer");
         assert_eq!(answer.map(|_| ()).ok(), served, "call of {caller}");
     }
-    assert!(matches!(&c.told(1, 7)[..], [Callback::ReportFederationExecutionMembers(_)]));
-    assert_eq!(c.told(1, 2), []);
+    assert!(matches!(&c.notified(1, 7)[..], [Callback::ReportFederationExecutionMembers(_)]));
+    assert_eq!(c.notified(1, 2), []);
     assert!(!c.nodes[1].rti.is_joined(CallerId(4)) && !c.nodes[1].rti.is_joined(CallerId(5)));
     c.settle();
     assert_eq!(c.members(), ["federate 1", "federate 2", "federate 3"], "the join was undone");
-    c.told(0, 1);
+    c.notified(0, 1);
     c.call(0, 1, reserve("tank")).unwrap();
-    assert_eq!(c.told(0, 1), [reserved("tank")], "and so was the reservation");
+    assert_eq!(c.notified(0, 1), [reserved("tank")], "and so was the reservation");
     c.assert_equal();
 }
 

@@ -44,7 +44,7 @@ fn the_cases_reach_every_callback_and_exception() {
         for (step, op) in ops.iter().enumerate() {
             let op = spec.steer(op);
             exceptions.extend(spec.apply(&op, step).err().map(hla::Exception::name));
-            for callback in spec.told.iter_mut().flat_map(std::mem::take) {
+            for callback in spec.notified.iter_mut().flat_map(std::mem::take) {
                 let kind = callback.split('(').next().unwrap_or_default().to_owned();
                 *callbacks.entry(kind).or_insert(0) += 1;
             }

@@ -109,8 +109,8 @@ impl Frames {
     /// # Errors
     /// Those of mode 1; nothing has been sent then.
     pub fn send_reliable(&mut self, by: &mut impl Sending, frame: Bytes) -> Result<(), SendError> {
-        let place = (self.reliable % u64::from(WINDOW)) as u32;
-        by.mode1(DataId(DIRECTED.0 + 1 + place), frame)?;
+        let position = (self.reliable % u64::from(WINDOW)) as u32;
+        by.mode1(DataId(DIRECTED.0 + 1 + position), frame)?;
         self.reliable += 1;
         Ok(())
     }

@@ -228,9 +228,9 @@ impl Transactions {
     }
 }
 
-fn framed(what: u8, id: TransactionId, body: &[u8]) -> Bytes {
+fn framed(kind: u8, id: TransactionId, body: &[u8]) -> Bytes {
     let mut whole = BytesMut::with_capacity(HEAD_BYTES + body.len());
-    whole.put_u8(what);
+    whole.put_u8(kind);
     whole.put_u32(id.0);
     whole.put_slice(body);
     whole.freeze()
@@ -239,6 +239,6 @@ fn framed(what: u8, id: TransactionId, body: &[u8]) -> Bytes {
 /// Splits a message into its kind, its transaction and its body.
 fn split(whole: &Bytes) -> Option<(u8, TransactionId, Bytes)> {
     let (head, _) = whole.split_first_chunk::<HEAD_BYTES>()?;
-    let [what, id @ ..] = *head;
-    Some((what, TransactionId(u32::from_be_bytes(id)), whole.slice(HEAD_BYTES..)))
+    let [kind, id @ ..] = *head;
+    Some((kind, TransactionId(u32::from_be_bytes(id)), whole.slice(HEAD_BYTES..)))
 }

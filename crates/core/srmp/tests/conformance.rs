@@ -93,8 +93,8 @@ fn a_bundle_announces_nothing_that_it_carries_and_everything_in_turn() {
             assert!(announced.iter().all(|data| !carried.contains(data)), "node {node} at {at}");
             // While the number of elements grows, turns take longer.
             for (data, gap) in gaps.iter_mut().enumerate().filter(|_| *at > settled) {
-                let told = announced.iter().chain(&carried).any(|told| told.0 as usize == data);
-                *gap = if told { Some(0) } else { gap.map(|gap| gap + 1) };
+                let reported = announced.iter().chain(&carried).any(|reported| reported.0 as usize == data);
+                *gap = if reported { Some(0) } else { gap.map(|gap| gap + 1) };
                 assert!(gap.unwrap_or(0) < worst, "element {data} not announced in {gap:?} bundles");
             }
         }
@@ -260,9 +260,9 @@ fn two_hosts_with_one_identity_are_told_and_the_first_is_kept() {
     net.send_mode1(2, 1, &b"third"[..]);
     net.run(ms(5_000));
     assert_eq!(net.node(0).newest[&(MemberId(2), DataId(1))].1, &b"first"[..]);
-    let told =
+    let reported =
         net.count(0, |event| *event == Event::DuplicateMember { member: MemberId(2), address: address(2) });
-    assert_eq!(told, 1);
+    assert_eq!(reported, 1);
     assert!(net.node(0).endpoint.counters().endpoint.conflicts > 2);
 }
 

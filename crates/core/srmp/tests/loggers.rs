@@ -131,7 +131,7 @@ fn a_site_elects_one_and_asks_it() {
     assert_eq!(world.missing(), []);
     let repairs = world.sum(|endpoint| endpoint.counters().logger.map_or(0, |all| all.repairs_unicast));
     assert!(repairs >= 15, "{repairs} repairs within the site");
-    assert!(asked(&world) - before <= 3, "{} wishes at the source", asked(&world) - before);
+    assert!(asked(&world) - before <= 3, "{} NACKs at the source", asked(&world) - before);
 }
 
 /// The logger dies, and then the standby, while there is traffic. No gap lasts, and nothing takes
@@ -189,7 +189,7 @@ fn many_sites_ask_few_and_the_source_is_asked_by_few() {
         world.net.run(ms(2_000));
         assert_eq!(world.missing(), []);
         let asked = world.net.node(0).endpoint.counters().send.nacks - before;
-        assert!((1..=8).contains(&asked), "round {round}: {asked} wishes");
+        assert!((1..=8).contains(&asked), "round {round}: {asked} NACKs");
     }
 }
 

@@ -22,9 +22,9 @@ fn equation(rtt: Duration, p: f64) -> f64 {
     throughput(BYTES as f64, rtt, p).bits_per_second()
 }
 
-fn assert_within(share: f64, actual: f64, expected: f64, what: &str) {
+fn assert_within(share: f64, actual: f64, expected: f64, happening: &str) {
     let off = actual / expected - 1.0;
-    assert!(off.abs() <= share, "{what}: {actual:.0} is {:.1} % off {expected:.0}", 100.0 * off);
+    assert!(off.abs() <= share, "{happening}: {actual:.0} is {:.1} % off {expected:.0}", 100.0 * off);
 }
 
 #[test]
@@ -145,9 +145,9 @@ fn shares_a_bottleneck_with_tcp() {
         world.run(secs(240));
         let seen = &world.seen;
         let ratio = seen.bundles as f64 / seen.tcp_packets as f64;
-        let what = format!("{capacity} bit/s, {one_way} ms, queue of {queue}");
-        assert!((0.5..=2.0).contains(&ratio), "{what}: {ratio:.2} times TCP");
+        let happening = format!("{capacity} bit/s, {one_way} ms, queue of {queue}");
+        assert!((0.5..=2.0).contains(&ratio), "{happening}: {ratio:.2} times TCP");
         let bits = (seen.bundles + seen.tcp_packets) as f64 * 8.0 * (BYTES + 28) as f64;
-        assert_within(0.05, bits / 240.0, capacity, &what);
+        assert_within(0.05, bits / 240.0, capacity, &happening);
     }
 }

@@ -26,7 +26,7 @@ fn group(seed: u64) -> Net {
     net
 }
 
-fn wishes(net: &Net) -> u64 {
+fn nacks(net: &Net) -> u64 {
     (1..=RECEIVERS).map(|node| net.node(node).endpoint.counters().receive.nacks_sent).sum()
 }
 
@@ -34,7 +34,7 @@ fn wishes(net: &Net) -> u64 {
 fn a_few_of_many_ask_for_what_all_miss() {
     let mut net = group(1);
     assert_eq!(net.node(9).endpoint.live_members() as usize, RECEIVERS);
-    let before = wishes(&net);
+    let before = nacks(&net);
     let losses = 20;
     for round in 0..losses {
         net.lines.loss = 1.0;
@@ -44,9 +44,9 @@ fn a_few_of_many_ask_for_what_all_miss() {
         net.run(ms(3_000));
         assert!((1..=RECEIVERS).all(|node| net.node(node).newest.values().any(|(_, body)| body[0] == round)));
     }
-    let asked = (wishes(&net) - before) as f64 / f64::from(losses);
+    let asked = (nacks(&net) - before) as f64 / f64::from(losses);
     let repaired = net.node(0).endpoint.counters().send.pieces_repaired as f64 / f64::from(losses);
-    assert!(asked <= 4.0, "{asked} wishes per loss");
+    assert!(asked <= 4.0, "{asked} NACKs per loss");
     assert!(repaired <= 1.2, "{repaired} repairs per loss");
     let recovery = &net.node(9).endpoint.counters().receive.recovery;
     assert!(recovery.quantile(0.5) <= ms(260), "{recovery:?}");

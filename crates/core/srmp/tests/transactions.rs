@@ -19,7 +19,7 @@ struct World {
     layers: Vec<Transactions>,
     /// The number of events of each endpoint that were examined.
     seen: Vec<usize>,
-    told: Vec<Vec<Transacted>>,
+    reported: Vec<Vec<Transacted>>,
     /// The events that were given back.
     rest: Vec<Vec<Event>>,
 }
@@ -34,7 +34,7 @@ impl World {
         }
         let layers = (0..3).map(|_| Transactions::new([ELEMENT], patience)).collect();
         let empty = || (0..3).map(|_| Vec::new()).collect();
-        Self { net, layers, seen: vec![0; 3], told: empty(), rest: (0..3).map(|_| Vec::new()).collect() }
+        Self { net, layers, seen: vec![0; 3], reported: empty(), rest: (0..3).map(|_| Vec::new()).collect() }
     }
 
     fn ask(&mut self, node: usize, to: usize, body: &str) -> TransactionId {
@@ -70,14 +70,14 @@ impl World {
                 self.seen[node] = events.len();
                 self.rest[node].extend(news.into_iter().filter_map(|event| self.layers[node].handle(event)));
                 self.layers[node].handle_timeout(self.net.now);
-                self.told[node].extend(std::iter::from_fn(|| self.layers[node].poll()));
+                self.reported[node].extend(std::iter::from_fn(|| self.layers[node].poll()));
             }
         }
     }
 
     fn requests(&mut self, node: usize) -> Vec<Request> {
-        let told = std::mem::take(&mut self.told[node]);
-        let requests = told.into_iter().map(|what| match what {
+        let reported = std::mem::take(&mut self.reported[node]);
+        let requests = reported.into_iter().map(|happening| match happening {
             Transacted::Request(request) => request,
             other => panic!("{other:?}"),
         });
@@ -110,8 +110,8 @@ fn every_transaction_ends_once_with_its_own_reply() {
         }
         world.run(Duration::from_secs(60));
         for (node, mut asked) in asked.into_iter().enumerate() {
-            for what in std::mem::take(&mut world.told[node]) {
-                let (id, reply) = match what {
+            for happening in std::mem::take(&mut world.reported[node]) {
+                let (id, reply) = match happening {
                     Transacted::Reply { id, body } => (id, Some(body)),
                     Transacted::Failed { id, .. } => (id, None),
                     Transacted::Request(request) => panic!("{request:?}"),
@@ -136,17 +136,18 @@ fn what_fails_says_why() {
     let request = world.requests(1).remove(0);
     world.run(ms(20_000));
     let failed = |id, why| Transacted::Failed { id, why };
-    let told = [failed(ignored, Failure::NoReply), failed(unheard, Failure::NoReply)];
-    let told: BTreeSet<String> = told.iter().map(|what| format!("{what:?}")).collect();
-    let ours: BTreeSet<String> = world.told[0].drain(..).map(|what| format!("{what:?}")).collect();
-    assert_eq!(ours, told);
+    let reported = [failed(ignored, Failure::NoReply), failed(unheard, Failure::NoReply)];
+    let reported: BTreeSet<String> = reported.iter().map(|happening| format!("{happening:?}")).collect();
+    let ours: BTreeSet<String> =
+        world.reported[0].drain(..).map(|happening| format!("{happening:?}")).collect();
+    assert_eq!(ours, reported);
     world.reply(1, &request, b"too late");
     world.run(ms(1_000));
-    assert_eq!(world.told[0], [], "nobody waits any more");
+    assert_eq!(world.reported[0], [], "nobody waits any more");
     let mut patient = World::new(2, Lines::perfect(ms(10)), Duration::from_secs(600));
     let unheard = patient.ask(0, 200, "is anybody there?");
     patient.run(Duration::from_secs(60));
-    assert_eq!(patient.told[0], [failed(unheard, Failure::NotAcknowledged)]);
+    assert_eq!(patient.reported[0], [failed(unheard, Failure::NotAcknowledged)]);
 }
 
 #[test]
@@ -168,7 +169,7 @@ fn what_is_no_transaction_is_given_back() {
     world.run(ms(500));
     let given: Vec<&Event> =
         world.rest[1].iter().filter(|event| matches!(event, Event::Mode2 { .. })).collect();
-    assert_eq!((given.len(), &world.told[1]), (3, &Vec::new()));
+    assert_eq!((given.len(), &world.reported[1]), (3, &Vec::new()));
     let own = world.rest[0].iter().filter(|event| matches!(event, Event::Delivered { .. })).count();
     assert_eq!(own, 3, "plain messages are told of, the reply is not");
     let layer = &mut world.layers[0];

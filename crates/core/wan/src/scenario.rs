@@ -41,10 +41,10 @@ pub enum Scenario {
 
 /// A name that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{name}` is no {what} (there are: {known})")]
+#[error("`{name}` is no {item} (there are: {known})")]
 pub struct UnknownName {
     /// The kind of thing named.
-    pub what: &'static str,
+    pub item: &'static str,
     /// The name.
     pub name: String,
     /// The names that exist.
@@ -134,7 +134,7 @@ impl FromStr for Scenario {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Self::ALL.into_iter().find(|scenario| scenario.name() == text).ok_or_else(|| UnknownName {
-            what: "scenario of lines",
+            item: "scenario of lines",
             name: text.to_owned(),
             known: Self::ALL.map(Scenario::name).join(", "),
         })
@@ -172,7 +172,7 @@ impl FromStr for LossAt {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Self::ALL.into_iter().find(|at| at.name() == text).ok_or_else(|| UnknownName {
-            what: "place to draw losses at",
+            item: "place to draw losses at",
             name: text.to_owned(),
             known: Self::ALL.map(LossAt::name).join(", "),
         })
@@ -193,7 +193,7 @@ impl Losses {
     pub fn new(schedule: impl Into<Schedule>, seed: Seed, places: usize) -> Self {
         let phases = Phases::new(schedule.into());
         let loss = &phases.spec().loss;
-        let process = |place| LossProcess::new(loss.clone(), seed.split_index(place as u64));
+        let process = |index| LossProcess::new(loss.clone(), seed.split_index(index as u64));
         Self { processes: (0..places).map(process).collect(), phases }
     }
 

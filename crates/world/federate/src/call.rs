@@ -30,7 +30,7 @@ pub struct Call<T> {
 
 enum Progress {
     /// The session has too much to write; the encoded request waits here.
-    Held(Bytes),
+    Paused(Bytes),
     /// The request is queued under this number.
     Sent(Serial31),
     /// The request cannot be sent.
@@ -60,7 +60,7 @@ impl<T> Call<T> {
                 state.pending.push(number);
                 Progress::Sent(number)
             }
-            Err(CallError::Full { .. }) => Progress::Held(body),
+            Err(CallError::Full { .. }) => Progress::Paused(body),
             Err(error) => Progress::Failed(state.refusal(error)),
         }
     }
@@ -84,13 +84,13 @@ impl<T> Future for Call<T> {
     type Output = Result<T, FederateError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        if let Progress::Held(body) = &mut self.progress {
+        if let Progress::Paused(body) = &mut self.progress {
             let body = std::mem::take(body);
             self.progress = self.send(body);
         }
         let number = match &self.progress {
             Progress::Sent(number) => *number,
-            Progress::Held(_) => {
+            Progress::Paused(_) => {
                 let mut state = self.shared.lock();
                 let now = state.now();
                 state.writers.push(cx.waker().clone());

@@ -124,10 +124,10 @@ pub enum FederationError {
     #[error("host model: {0}")]
     Hosts(#[from] ModelError),
     /// A number out of range.
-    #[error("{what} must be from {min} to {max}, not {got}")]
+    #[error("{setting} must be from {min} to {max}, not {got}")]
     Range {
         /// Name of the number.
-        what: &'static str,
+        setting: &'static str,
         /// Least valid value.
         min: u64,
         /// Greatest valid value.
@@ -226,9 +226,9 @@ impl Federation {
     /// [`FederationError`]: the first setting that is invalid.
     pub fn check(&self) -> Result<(), FederationError> {
         self.hosts.check()?;
-        let range = |what, min, max, got| {
+        let range = |setting, min, max, got| {
             let fits = (min..=max).contains(&got);
-            if fits { Ok(()) } else { Err(FederationError::Range { what, min, max, got }) }
+            if fits { Ok(()) } else { Err(FederationError::Range { setting, min, max, got }) }
         };
         range("the number of nodes", 1, NODES_MAX.into(), self.nodes.into())?;
         range("the number of tasks", 1, 1_000, self.work.len() as u64)?;

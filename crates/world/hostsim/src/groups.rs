@@ -131,7 +131,7 @@ impl Groups {
             let after = kernel.link_messages();
             let crossed = (after.received - before.received) + (after.grouped - before.grouped);
             turn.spend(crossed as f64 * turn.costs().link_message_ns / 2.0);
-            let heard = after.heard - before.heard;
+            let heard = after.services_received - before.services_received;
             turn.spend(heard as f64 * turn.costs().remote_message_ns / 2.0);
             if took {
                 turn.set_groups(self.casts.groups().fold(0, |all, group| all | 1 << group));

@@ -15,7 +15,7 @@
 //! A run depends on its federation only.
 
 mod chunk;
-mod crew;
+mod federate_process;
 mod federation;
 pub mod fit;
 mod groups;

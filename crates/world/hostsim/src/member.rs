@@ -67,8 +67,8 @@ impl Member {
     }
 
     /// The reason why it cannot go on, if any.
-    pub(crate) fn trouble(&self) -> Option<&str> {
-        self.lost.as_deref().or(self.setup.trouble())
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.lost.as_deref().or(self.setup.failure())
     }
 
     /// Lets its part begin with the next turn.

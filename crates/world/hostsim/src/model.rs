@@ -251,8 +251,8 @@ mod tests {
         assert_eq!(none.check(), Err(ModelError::Cores));
         for wrong in [-1.0, f64::NAN, f64::INFINITY] {
             let costs = Costs { read_byte_ns: wrong, ..costs };
-            let said = HostModel { costs, ..HostModel::EXAMPLE }.check().unwrap_err().to_string();
-            assert!(said.starts_with("`read_byte_ns` is "), "{said}");
+            let error = HostModel { costs, ..HostModel::EXAMPLE }.check().unwrap_err().to_string();
+            assert!(error.starts_with("`read_byte_ns` is "), "{error}");
         }
     }
 }

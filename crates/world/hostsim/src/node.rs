@@ -36,7 +36,7 @@ pub(crate) struct Node {
     /// Sockets without room for writes; [`Chunk::Room`] follows.
     full: BTreeSet<SocketId>,
     /// Federates that are paused by the kernel's back-pressure and have unread input.
-    held: BTreeSet<SocketId>,
+    paused: BTreeSet<SocketId>,
     /// Multicast groups shared with other nodes.
     groups: Option<Groups>,
     /// Bytes written to links.
@@ -95,7 +95,7 @@ impl Node {
             federates: BTreeSet::new(),
             links: BTreeSet::new(),
             full: BTreeSet::new(),
-            held: BTreeSet::new(),
+            paused: BTreeSet::new(),
             groups,
             link_bytes: 0,
             buffer: BytesMut::new(),
@@ -151,8 +151,8 @@ impl Node {
             groups.take_in(turn);
             return self.give_out(turn, None);
         }
-        if self.federates.contains(&socket) && self.kernel.is_held(conn(socket)) {
-            self.held.insert(socket);
+        if self.federates.contains(&socket) && self.kernel.is_paused(conn(socket)) {
+            self.paused.insert(socket);
             return;
         }
         for chunk in turn.read(socket, IO_BYTES) {
@@ -177,11 +177,11 @@ impl Node {
             }
             Chunk::Bytes(bytes, counted) => {
                 turn.spend(f64::from(counted.calls) * turn.costs().call_ns);
-                let (before, length) = (self.kernel.link_messages().said, bytes.len());
+                let (before, length) = (self.kernel.link_messages().services_sent, bytes.len());
                 self.kernel.handle_bytes(turn.now(), conn(socket), bytes);
-                let said = self.kernel.link_messages().said - before;
-                turn.spend(said as f64 * turn.costs().remote_message_ns / 2.0);
-                if said > 0 {
+                let sent = self.kernel.link_messages().services_sent - before;
+                turn.spend(sent as f64 * turn.costs().remote_message_ns / 2.0);
+                if sent > 0 {
                     turn.spend(length as f64 * turn.costs().remote_byte_ns);
                 }
                 return self.give_out(turn, Some(socket));
@@ -193,7 +193,8 @@ impl Node {
                     self.kernel.handle_link(turn.now(), LinkInput::Frame { link, frame });
                 }
                 let after = self.kernel.link_messages();
-                let (received, heard) = (after.received - before.received, after.heard - before.heard);
+                let (received, heard) =
+                    (after.received - before.received, after.services_received - before.services_received);
                 turn.spend(received as f64 * turn.costs().link_message_ns / 2.0);
                 turn.spend(heard as f64 * turn.costs().remote_message_ns / 2.0);
             }
@@ -261,7 +262,7 @@ impl Node {
         }
         while let Some(released) = self.kernel.poll_released() {
             let socket = socket(released.0);
-            if self.held.remove(&socket) {
+            if self.paused.remove(&socket) {
                 self.take_in(turn, socket);
             }
         }

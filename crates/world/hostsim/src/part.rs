@@ -10,7 +10,7 @@ use crate::work::{SIZE_BYTES_MIN, Update};
 /// The part of a federate in its task, and its measurements.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
-    what: What,
+    kind: Kind,
     size: usize,
     number: u64,
     /// Answers still to be sent.
@@ -25,7 +25,7 @@ pub(crate) struct Part {
 }
 
 #[derive(Clone, Debug)]
-enum What {
+enum Kind {
     /// Starts `left` more round trips; the first `warm_up` of all are not measured.
     Ask { left: u32, warm_up: u32, asked: Option<Moment> },
     /// Answers each reflect with an update.
@@ -48,9 +48,9 @@ pub(crate) struct Next {
 }
 
 impl Part {
-    fn new(what: What, size: u32) -> Self {
+    fn new(kind: Kind, size: u32) -> Self {
         Self {
-            what,
+            kind,
             size: size as usize,
             number: 0,
             owed: Vec::new(),
@@ -62,39 +62,39 @@ impl Part {
     }
 
     pub(crate) fn asker(size: u32, count: u32, warm_up: u32) -> Self {
-        Self::new(What::Ask { left: count.saturating_add(warm_up), warm_up, asked: None }, size)
+        Self::new(Kind::Ask { left: count.saturating_add(warm_up), warm_up, asked: None }, size)
     }
 
     pub(crate) fn answerer(size: u32) -> Self {
-        Self::new(What::Answer, size)
+        Self::new(Kind::Answer, size)
     }
 
     pub(crate) fn flooder(size: u32, count: u32) -> Self {
-        Self::new(What::Flood { left: count }, size)
+        Self::new(Kind::Flood { left: count }, size)
     }
 
     pub(crate) fn player(script: Rc<[Update]>) -> Self {
-        Self::new(What::Play { script }, SIZE_BYTES_MIN)
+        Self::new(Kind::Play { script }, SIZE_BYTES_MIN)
     }
 
     pub(crate) fn listener(size: u32, expected: u64, may_lose: bool) -> Self {
-        Self::new(What::Listen { expected, may_lose, last: 0 }, size)
+        Self::new(Kind::Listen { expected, may_lose, last: 0 }, size)
     }
 
     /// It is done, or has no end of its own.
     pub(crate) fn is_done(&self) -> bool {
-        self.finished.is_some() || matches!(self.what, What::Answer)
+        self.finished.is_some() || matches!(self.kind, Kind::Answer)
     }
 
     /// Fewer reflects may arrive than were sent.
     pub(crate) fn may_lose(&self) -> bool {
-        matches!(self.what, What::Listen { may_lose: true, .. })
+        matches!(self.kind, Kind::Listen { may_lose: true, .. })
     }
 
     /// Moment of its next update by itself.
     pub(crate) fn poll_timeout(&self) -> Option<Moment> {
-        match &self.what {
-            What::Play { script } => Some(self.began? + script.get(self.number as usize)?.at),
+        match &self.kind {
+            Kind::Play { script } => Some(self.began? + script.get(self.number as usize)?.at),
             _ => None,
         }
     }
@@ -106,10 +106,10 @@ impl Part {
         }
         let began = *self.began.get_or_insert(now);
         let (mut object, mut reliable, mut size) = (0, true, self.size);
-        let born = match &mut self.what {
-            What::Answer => return self.owed.pop().map(|payload| Next { object, reliable, payload }),
-            What::Listen { .. } => return None,
-            What::Ask { left, asked, .. } => {
+        let born = match &mut self.kind {
+            Kind::Answer => return self.owed.pop().map(|payload| Next { object, reliable, payload }),
+            Kind::Listen { .. } => return None,
+            Kind::Ask { left, asked, .. } => {
                 if asked.is_some() || *left == 0 {
                     return None;
                 }
@@ -117,7 +117,7 @@ impl Part {
                 *asked = Some(now);
                 now
             }
-            What::Flood { left } => {
+            Kind::Flood { left } => {
                 if *left == 0 {
                     self.finished.get_or_insert(now);
                     return None;
@@ -125,7 +125,7 @@ impl Part {
                 *left -= 1;
                 now
             }
-            What::Play { script } => {
+            Kind::Play { script } => {
                 let Some(update) = script.get(self.number as usize) else {
                     self.finished.get_or_insert(now);
                     return None;
@@ -147,9 +147,9 @@ impl Part {
 
     /// Handles a reflect.
     pub(crate) fn reflected(&mut self, now: Moment, payload: &Bytes) {
-        match &mut self.what {
-            What::Answer => self.owed.push(payload.clone()),
-            What::Ask { left, warm_up, asked } => {
+        match &mut self.kind {
+            Kind::Answer => self.owed.push(payload.clone()),
+            Kind::Ask { left, warm_up, asked } => {
                 let Some(asked) = asked.take() else { return };
                 if self.number > u64::from(*warm_up) {
                     self.times_ns.push(nanos(now.since(asked)));
@@ -158,7 +158,7 @@ impl Part {
                     self.finished = Some(now);
                 }
             }
-            What::Listen { expected, may_lose, last } => {
+            Kind::Listen { expected, may_lose, last } => {
                 let word = |from: usize| {
                     let octets = payload.get(from..from + 8).and_then(|octets| octets.try_into().ok());
                     octets.map_or(0, u64::from_be_bytes)
@@ -171,7 +171,7 @@ impl Part {
                     self.finished.get_or_insert(now);
                 }
             }
-            What::Flood { .. } | What::Play { .. } => {}
+            Kind::Flood { .. } | Kind::Play { .. } => {}
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use base::Moment;
 
-use crate::crew::Crew;
+use crate::federate_process::FederateProcess;
 use crate::federation::{Federation, FederationError, Placement, Process};
 use crate::groups::Carried;
 use crate::member::Member;
@@ -55,23 +55,23 @@ pub enum RunError {
         why: String,
     },
     /// A condition was not met in time.
-    #[error("{what}: not within {seconds} s of simulated time")]
+    #[error("{phase}: not within {seconds} s of simulated time")]
     Stalled {
         /// The condition.
-        what: &'static str,
+        phase: &'static str,
         /// Time waited, in simulated seconds.
         seconds: u64,
     },
 }
 
 /// The processes of a task: that of the first federate, then those of the others by node.
-type Crews = Vec<ProcessId>;
+type FederateProcesses = Vec<ProcessId>;
 
 struct Run<'a> {
     federation: &'a Federation,
     world: World,
     nodes: Rc<Vec<ProcessId>>,
-    crews: Vec<Crews>,
+    federate_processes: Vec<FederateProcesses>,
     /// Updates whose moments are known in advance, by task.
     scripts: Vec<Rc<[Update]>>,
 }
@@ -88,8 +88,8 @@ pub fn run(federation: &Federation, mut progress: impl FnMut(f64) -> bool) -> Re
     run.join()?;
     run.world.run_until(run.world.now() + CALM);
     let before = run.counts();
-    for crews in run.crews.clone() {
-        crews.into_iter().rev().for_each(|crew| run.world.begin(crew));
+    for federate_processes in run.federate_processes.clone() {
+        federate_processes.into_iter().rev().for_each(|federate_process| run.world.begin(federate_process));
     }
     run.work(&mut progress)?;
     Ok(run.report(&before))
@@ -127,7 +127,7 @@ impl<'a> Run<'a> {
         }
         let scripts = (0..federation.work.len()).map(|task| Ok(Rc::from(federation.script(task)?)));
         let scripts = scripts.collect::<Result<_, FederationError>>()?;
-        Ok(Self { federation, world, nodes: directory, crews: Vec::new(), scripts })
+        Ok(Self { federation, world, nodes: directory, federate_processes: Vec::new(), scripts })
     }
 
     /// Waits until all nodes are members and know each other.
@@ -142,15 +142,15 @@ impl<'a> Run<'a> {
     fn join(&mut self) -> Result<(), RunError> {
         let federation = self.federation;
         for (task, work) in federation.work.iter().enumerate() {
-            let near = self.add_crew(task, 0, work.from);
+            let near = self.add_federate_process(task, 0, work.from);
             if task == 0 {
                 // The others cannot join before there is a federation.
                 self.wait("the first federate is joined", |world| all(world, Member::is_joined))?;
             }
-            self.crews.push(vec![near]);
+            self.federate_processes.push(vec![near]);
             for (at, node) in work.to.iter().enumerate() {
-                let far = self.add_crew(task, 1 + at, *node);
-                self.crews[task].push(far);
+                let far = self.add_federate_process(task, 1 + at, *node);
+                self.federate_processes[task].push(far);
             }
         }
         self.wait("federates are joined", |world| all(world, Member::is_ready))?;
@@ -162,7 +162,7 @@ impl<'a> Run<'a> {
 
     /// Adds a process with federates of a task at a node. Place 0 is the process of the first
     /// federate; the others follow.
-    fn add_crew(&mut self, task: usize, place: usize, number: u16) -> ProcessId {
+    fn add_federate_process(&mut self, task: usize, place: usize, number: u16) -> ProcessId {
         let work = &self.federation.work[task];
         let (near, process) = match place {
             0 => (true, Process::First(task)),
@@ -190,7 +190,7 @@ impl<'a> Run<'a> {
             }
         };
         let core = self.federation.core(process).unwrap_or(0);
-        self.world.add(computer, core, Program::Crew(Crew::new(members)))
+        self.world.add(computer, core, Program::FederateProcess(FederateProcess::new(members)))
     }
 
     fn first_part(&self, task: usize, work: &Work) -> Part {
@@ -228,8 +228,9 @@ impl<'a> Run<'a> {
         let over = last.1 + self.entities_end() + SETTLE;
         loop {
             self.world.run_until(self.world.now() + LOOK);
-            self.trouble()?;
-            let parts = || self.world.crews().flat_map(Crew::members).map(Member::part);
+            self.failure()?;
+            let parts =
+                || self.world.federate_processes().flat_map(FederateProcess::members).map(Member::part);
             let now = self.world.now();
             if parts().all(|part| part.is_done() || now >= over && part.may_lose()) {
                 return Ok(());
@@ -264,32 +265,32 @@ impl<'a> Run<'a> {
         runs.max().unwrap_or(Duration::MAX / 4)
     }
 
-    fn wait(&mut self, what: &'static str, done: impl Fn(&World) -> bool) -> Result<(), RunError> {
-        self.wait_every(LOOK, what, done)
+    fn wait(&mut self, phase: &'static str, done: impl Fn(&World) -> bool) -> Result<(), RunError> {
+        self.wait_every(LOOK, phase, done)
     }
 
     fn wait_every(
         &mut self,
         look: Duration,
-        what: &'static str,
+        phase: &'static str,
         done: impl Fn(&World) -> bool,
     ) -> Result<(), RunError> {
         let until = self.world.now() + READY_MAX;
         while !done(&self.world) {
-            self.trouble()?;
+            self.failure()?;
             if self.world.now() >= until {
-                return Err(stalled(what));
+                return Err(stalled(phase));
             }
             self.world.run_until(self.world.now() + look);
         }
         Ok(())
     }
 
-    fn trouble(&self) -> Result<(), RunError> {
+    fn failure(&self) -> Result<(), RunError> {
         let tasks = self.federation.work.iter().enumerate();
         let tasks = tasks.flat_map(|(task, work)| std::iter::repeat_n(task, work.processes()));
-        for (task, crew) in tasks.zip(self.world.crews()) {
-            if let Some(why) = crew.members().iter().find_map(Member::trouble) {
+        for (task, federate_process) in tasks.zip(self.world.federate_processes()) {
+            if let Some(why) = federate_process.members().iter().find_map(Member::failure) {
                 return Err(RunError::Federate { task: task + 1, why: why.to_owned() });
             }
         }
@@ -303,7 +304,11 @@ impl<'a> Run<'a> {
         Counts {
             at: self.world.now(),
             nodes_ns: busy(&self.nodes),
-            federates_ns: self.crews.iter().map(|crews| busy(crews)).collect(),
+            federates_ns: self
+                .federate_processes
+                .iter()
+                .map(|federate_processes| busy(federate_processes))
+                .collect(),
             link_bytes: self.world.nodes().map(Node::link_bytes).sum(),
             carried: self.carried(),
         }
@@ -323,10 +328,16 @@ impl<'a> Run<'a> {
 
     fn report(&self, before: &Counts) -> Report {
         let after = self.counts();
-        let mut crews = self.world.crews();
+        let mut federate_processes = self.world.federate_processes();
         let done = self.federation.work.iter().enumerate().map(|(task, work)| {
-            let crews: Vec<&Crew> = crews.by_ref().take(work.processes()).collect();
-            let parts = || crews.iter().flat_map(|crew| crew.members()).map(Member::part);
+            let federate_processes: Vec<&FederateProcess> =
+                federate_processes.by_ref().take(work.processes()).collect();
+            let parts = || {
+                federate_processes
+                    .iter()
+                    .flat_map(|federate_process| federate_process.members())
+                    .map(Member::part)
+            };
             let mut times_ns: Vec<u64> = parts().flat_map(|part| part.times_ns.iter().copied()).collect();
             times_ns.sort_unstable();
             let from = parts().filter_map(|part| part.began).min().unwrap_or(before.at);
@@ -373,10 +384,10 @@ fn groups_reach_all(world: &World) -> bool {
     })
 }
 
-fn stalled(what: &'static str) -> RunError {
-    RunError::Stalled { what, seconds: READY_MAX.as_secs() }
+fn stalled(phase: &'static str) -> RunError {
+    RunError::Stalled { phase, seconds: READY_MAX.as_secs() }
 }
 
 fn all(world: &World, is: fn(&Member) -> bool) -> bool {
-    world.crews().flat_map(Crew::members).all(is)
+    world.federate_processes().flat_map(FederateProcess::members).all(is)
 }

@@ -65,7 +65,7 @@ pub(crate) struct Setup {
     updates: Option<Class>,
     /// The class and the number of objects that are still to be discovered.
     awaits: Option<(Class, u32)>,
-    trouble: Option<String>,
+    failure: Option<String>,
 }
 
 impl Setup {
@@ -108,7 +108,7 @@ impl Setup {
             objects: Vec::new(),
             updates,
             awaits: wants.map(|class| (class, objects)),
-            trouble: None,
+            failure: None,
         }
     }
 
@@ -127,8 +127,8 @@ impl Setup {
         self.is_answered() && self.awaits.is_none()
     }
 
-    pub(crate) fn trouble(&self) -> Option<&str> {
-        self.trouble.as_deref()
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
     }
 
     /// The next call, once the last one is answered.
@@ -195,7 +195,7 @@ impl Setup {
                 self.objects.extend(answer.result);
             }
             (Step::Class(_) | Step::Attribute(..) | Step::Register(_), answer) => {
-                self.trouble = Some(format!("{step:?} was answered by {answer:?}"));
+                self.failure = Some(format!("{step:?} was answered by {answer:?}"));
             }
             _ => {}
         }

@@ -67,7 +67,7 @@ struct Flight {
 
 /// The state of a process: its place, its input, and its timer.
 #[derive(Default)]
-struct Place {
+struct ProcessState {
     computer: usize,
     /// The index of its scheduler.
     scheduler: usize,
@@ -95,7 +95,7 @@ pub(crate) struct Wires {
     /// One for each computer; with pinned processes one for each core.
     schedulers: Vec<Scheduler>,
     pinned: bool,
-    places: Vec<Place>,
+    places: Vec<ProcessState>,
     sockets: Vec<Socket>,
     /// Processes that receive datagrams of multicast groups.
     members: BTreeMap<ProcessId, Member>,
@@ -135,7 +135,7 @@ impl Wires {
         let cores = self.model.cores;
         let scheduler =
             if self.pinned { computer * cores as usize + (core % cores) as usize } else { computer };
-        self.places.push(Place { computer, scheduler, ..Place::default() });
+        self.places.push(ProcessState { computer, scheduler, ..ProcessState::default() });
         self.wake(id);
         id
     }
@@ -167,14 +167,14 @@ impl Wires {
     /// waiting process; without work it sleeps until `timer`.
     pub(crate) fn end(&mut self, process: ProcessId, timer: Option<Moment>) {
         let now = self.now;
-        let place = &mut self.places[process.0 as usize];
+        let process_state = &mut self.places[process.0 as usize];
         let due = timer.is_some_and(|at| at <= now);
-        let wants_more = due || !place.ready.is_empty();
-        if let Some(at) = timer.filter(|at| !due && Some(*at) != place.timer) {
+        let wants_more = due || !process_state.ready.is_empty();
+        if let Some(at) = timer.filter(|at| !due && Some(*at) != process_state.timer) {
             self.queue.push(at, Event::Timer(process));
         }
-        place.timer = timer;
-        if let Some(next) = self.schedulers[place.scheduler].end(process, now, wants_more) {
+        process_state.timer = timer;
+        if let Some(next) = self.schedulers[process_state.scheduler].end(process, now, wants_more) {
             self.queue.push(now, Event::Run(next));
         }
     }
@@ -295,7 +295,7 @@ impl Turn<'_> {
     /// Reads chunks from a socket until they have `bytes_max` bytes or more, or the socket is
     /// empty. The rest waits for another turn.
     pub(crate) fn read(&mut self, socket: SocketId, bytes_max: usize) -> Vec<Chunk> {
-        let place = &mut self.wires.places[self.process.0 as usize];
+        let process_state = &mut self.wires.places[self.process.0 as usize];
         let end = &mut self.wires.sockets[socket.0 as usize];
         let (mut chunks, mut bytes) = (Vec::new(), 0);
         while let Some(chunk) = end.inbox.pop_front() {
@@ -306,7 +306,7 @@ impl Turn<'_> {
             }
         }
         if !end.inbox.is_empty() {
-            place.ready.push_back(socket);
+            process_state.ready.push_back(socket);
         }
         if bytes > 0 {
             end.bytes -= bytes;

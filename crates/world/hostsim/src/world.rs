@@ -2,7 +2,7 @@
 
 use base::Moment;
 
-use crate::crew::Crew;
+use crate::federate_process::FederateProcess;
 use crate::node::Node;
 use crate::scheduler::ProcessId;
 use crate::wires::{Event, Turn, Wires};
@@ -10,21 +10,21 @@ use crate::wires::{Event, Turn, Wires};
 /// The program of a process.
 pub(crate) enum Program {
     Node(Box<Node>),
-    Crew(Crew),
+    FederateProcess(FederateProcess),
 }
 
 impl Program {
     fn turn(&mut self, turn: &mut Turn<'_>) {
         match self {
             Program::Node(node) => node.turn(turn),
-            Program::Crew(crew) => crew.turn(turn),
+            Program::FederateProcess(federate_process) => federate_process.turn(turn),
         }
     }
 
     fn poll_timeout(&self) -> Option<Moment> {
         match self {
             Program::Node(node) => node.poll_timeout(),
-            Program::Crew(crew) => crew.poll_timeout(),
+            Program::FederateProcess(federate_process) => federate_process.poll_timeout(),
         }
     }
 }
@@ -55,22 +55,22 @@ impl World {
     pub(crate) fn nodes(&self) -> impl Iterator<Item = &Node> {
         self.programs.iter().filter_map(|program| match program {
             Program::Node(node) => Some(&**node),
-            Program::Crew(_) => None,
+            Program::FederateProcess(_) => None,
         })
     }
 
     /// Processes of federates, in the order in which they were added.
-    pub(crate) fn crews(&self) -> impl Iterator<Item = &Crew> {
+    pub(crate) fn federate_processes(&self) -> impl Iterator<Item = &FederateProcess> {
         self.programs.iter().filter_map(|program| match program {
-            Program::Crew(crew) => Some(crew),
+            Program::FederateProcess(federate_process) => Some(federate_process),
             Program::Node(_) => None,
         })
     }
 
     /// Lets the federates of a process begin their tasks.
     pub(crate) fn begin(&mut self, process: ProcessId) {
-        if let Program::Crew(crew) = &mut self.programs[process.0 as usize] {
-            crew.begin();
+        if let Program::FederateProcess(federate_process) = &mut self.programs[process.0 as usize] {
+            federate_process.begin();
             self.wires.wake(process);
         }
     }

@@ -52,13 +52,13 @@ pub enum JobError {
 /// then ends, `mpirun` takes that for a failure and ends the other ranks.
 pub struct Job {
     rank: Rank,
-    place: Place,
+    position: Position,
     thread: JoinHandle<()>,
 }
 
 /// The position of this process in the job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
+struct Position {
     rank: u32,
     size: u32,
     /// The rank among those of this host.
@@ -75,11 +75,11 @@ impl Job {
     /// MPI was initialized before, or its library does not support threads. A library that cannot
     /// be initialized ends the process itself, with a message of its own.
     pub fn start(pause_max: Duration) -> Result<Self, JobError> {
-        let (tell, told) = mpsc::channel();
+        let (report, reported) = mpsc::channel();
         let thread =
-            std::thread::Builder::new().name("mpi".to_owned()).spawn(move || run(&tell, pause_max))?;
-        let started = told.recv().unwrap_or(Err(JobError::Twice)); // it panics with no other reason
-        started.map(|(rank, place)| Self { rank, place, thread })
+            std::thread::Builder::new().name("mpi".to_owned()).spawn(move || run(&report, pause_max))?;
+        let started = reported.recv().unwrap_or(Err(JobError::Twice)); // it panics with no other reason
+        started.map(|(rank, position)| Self { rank, position, thread })
     }
 
     /// The rank over which the node of this process makes its links.
@@ -89,22 +89,22 @@ impl Job {
 
     /// The number of this rank, from 0.
     pub fn number(&self) -> u32 {
-        self.place.rank
+        self.position.rank
     }
 
     /// Number of ranks.
     pub fn size(&self) -> u32 {
-        self.place.size
+        self.position.size
     }
 
     /// The number of this rank among those of the same host, from 0.
     pub fn local_rank(&self) -> u32 {
-        self.place.local_rank
+        self.position.local_rank
     }
 
     /// The name of the host.
     pub fn host(&self) -> &str {
-        &self.place.host
+        &self.position.host
     }
 
     /// Ends all links and leaves the job. Like `MPI_Finalize`, it waits until all other ranks do
@@ -117,22 +117,22 @@ impl Job {
 }
 
 /// The main function of the thread that owns MPI.
-fn run(tell: &mpsc::Sender<Result<(Rank, Place), JobError>>, pause_max: Duration) {
-    let (universe, place) = match initialize() {
+fn run(report: &mpsc::Sender<Result<(Rank, Position), JobError>>, pause_max: Duration) {
+    let (universe, position) = match initialize() {
         Ok(started) => started,
         Err(error) => {
-            let _ = tell.send(Err(error)); // the receiver waits for it
+            let _ = report.send(Err(error)); // the receiver waits for it
             return;
         }
     };
     let world = universe.world();
-    let rank = Rank::new(place.rank, place.size);
-    let _ = tell.send(Ok((rank.clone(), place)));
+    let rank = Rank::new(position.rank, position.size);
+    let _ = report.send(Ok((rank.clone(), position)));
     rank.work(&mut World::new(&world), pause_max);
     info!("all ranks have left; MPI ends");
 }
 
-fn initialize() -> Result<(Universe, Place), JobError> {
+fn initialize() -> Result<(Universe, Position), JobError> {
     let (universe, threading) = mpi::initialize_with_threading(Threading::Funneled).ok_or(JobError::Twice)?;
     if threading < Threading::Funneled {
         return Err(JobError::Threads);
@@ -141,13 +141,13 @@ fn initialize() -> Result<(Universe, Place), JobError> {
     let local = world.split_shared(world.rank());
     let (rank, size) = (world.rank(), world.size());
     let fail = |_| JobError::Ranks { rank, size };
-    let place = Place {
+    let position = Position {
         rank: u32::try_from(rank).map_err(fail)?,
         size: u32::try_from(size).map_err(fail)?,
         local_rank: u32::try_from(local.rank()).map_err(fail)?,
         host: mpi::environment::processor_name().unwrap_or_default(),
     };
-    Ok((universe, place))
+    Ok((universe, position))
 }
 
 /// All ranks, as endpoints of MPI.

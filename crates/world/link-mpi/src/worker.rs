@@ -115,7 +115,7 @@ pub(crate) fn work(shared: &Shared, messenger: &mut impl Messenger, pause_max: D
             messenger.send(to, message);
             active = true;
         }
-        say_who_is_awaited(shared, &mut remaining);
+        log_awaited_ranks(shared, &mut remaining);
         let silence = last.elapsed();
         if active {
             last = Instant::now();
@@ -128,15 +128,15 @@ pub(crate) fn work(shared: &Shared, messenger: &mut impl Messenger, pause_max: D
 }
 
 /// Logs once that this rank waits for others, because MPI ends for all ranks together.
-fn say_who_is_awaited(shared: &Shared, said: &mut Option<usize>) {
+fn log_awaited_ranks(shared: &Shared, logged: &mut Option<usize>) {
     let remaining = {
         let state = shared.lock();
         state.carrier.is_leaving().then(|| state.carrier.remaining())
     };
     if let Some(count) = remaining.filter(|&count| count > 0)
-        && said.is_none()
+        && logged.is_none()
     {
-        *said = Some(count);
+        *logged = Some(count);
         info!(ranks = count, "left; MPI ends when the other ranks have left too");
     }
 }

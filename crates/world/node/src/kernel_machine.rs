@@ -15,7 +15,7 @@ use crate::state::{self, StateError, StateFile};
 use crate::{Background, Config, FomFiles, Machine};
 use srmp::frames::FRAME_BYTES;
 
-/// How long a founding node that has links of its own looks for an existing network first.
+/// How long a creating node that has links of its own looks for an existing network first.
 const BOOTSTRAP_WAIT: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// The reason why no kernel can be made from a configuration.
@@ -77,7 +77,7 @@ fn network_settings(name: &str, network: &Network) -> Result<NetworkConfig, Kern
     settings.targets = plan.links.iter().map(target).collect();
     let wait = if plan.links.is_empty() { std::time::Duration::ZERO } else { BOOTSTRAP_WAIT };
     settings.bootstrap = plan.bootstrap.then_some(wait);
-    settings.founder = network.founder.clone().unwrap_or_else(|| name.to_owned());
+    settings.creator = network.creator.clone().unwrap_or_else(|| name.to_owned());
     settings.node_timeout = network.node_timeout;
     settings.minority_timeout = network.minority_timeout;
     settings.multicast =
@@ -233,8 +233,8 @@ impl Machine for Kernel {
         self.poll_timeout()
     }
 
-    fn is_held(&self, conn: ConnId) -> bool {
-        self.is_held(conn)
+    fn is_paused(&self, conn: ConnId) -> bool {
+        self.is_paused(conn)
     }
 
     fn set_socket_bytes(&mut self, conn: ConnId, bytes: usize) {

@@ -87,7 +87,7 @@ impl StateFile {
     pub fn of(config: &Config) -> Result<Option<Self>, StateError> {
         let Some(network) = &config.network else { return Ok(None) };
         let Some(directory) = network.state.directory() else { return Ok(None) };
-        let name = network.founder.as_deref().or(network.name.as_deref()).unwrap_or(&config.name);
+        let name = network.creator.as_deref().or(network.name.as_deref()).unwrap_or(&config.name);
         Self::open(directory, name).map(Some)
     }
 

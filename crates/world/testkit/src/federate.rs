@@ -26,7 +26,7 @@ pub(crate) struct Federate {
     known: Knowledge,
     draw: Draw,
     mix: Vec<(Op, u64)>,
-    pace: Duration,
+    call_interval: Duration,
     burst: u64,
     restart: bool,
     /// It makes no more calls of its own.
@@ -68,7 +68,7 @@ impl Federate {
             socket: None,
             known,
             mix: options.mix.clone(),
-            pace: options.pace,
+            call_interval: options.call_interval,
             burst: options.burst,
             restart: options.restart,
             calm: options.is_by_hand,
@@ -213,7 +213,7 @@ impl Federate {
         if self.calm || now < self.next {
             return;
         }
-        let mean = self.pace.as_micros() as u64;
+        let mean = self.call_interval.as_micros() as u64;
         self.next = now + self.draw.micros(1, 2 * mean);
         match &self.session {
             None => self.session = Some(Session::new(now, self.config.clone())),

@@ -23,7 +23,7 @@ const NAMES: [&str; 3] = ["nobody's", "", "\u{1f980}"];
 pub(crate) struct Hostile {
     nodes: Vec<HostId>,
     draw: Draw,
-    pace: Duration,
+    call_interval: Duration,
     open: BTreeMap<SocketId, Talk>,
 }
 
@@ -37,9 +37,9 @@ struct Talk {
 }
 
 impl Hostile {
-    /// A client that draws its actions from `draw`, about every `pace`.
-    pub(crate) fn new(nodes: Vec<HostId>, pace: Duration, draw: Draw) -> Self {
-        Self { nodes, draw, pace, open: BTreeMap::new() }
+    /// A client that draws its actions from `draw`, about every `call_interval`.
+    pub(crate) fn new(nodes: Vec<HostId>, call_interval: Duration, draw: Draw) -> Self {
+        Self { nodes, draw, call_interval, open: BTreeMap::new() }
     }
 
     /// See [`netsim::Host::handle`].
@@ -50,7 +50,7 @@ impl Hostile {
                 self.open.insert(socket, Talk::default());
                 // If it does not read, its answers pile up at the node.
                 port.set_reading(socket, self.draw.chance(70));
-                self.say(socket, port);
+                self.send(socket, port);
             }
             // The node ended its side, so this one closes too.
             HostEvent::Ended { socket } => {
@@ -71,11 +71,11 @@ impl Hostile {
     }
 
     fn act(&mut self, port: &mut Port<'_>) {
-        let next = self.draw.micros(1, 2 * self.pace.as_micros() as u64);
+        let next = self.draw.micros(1, 2 * self.call_interval.as_micros() as u64);
         port.wake(Some(port.now() + next));
         let open: Vec<_> = self.open.keys().copied().collect();
         match self.draw.pick(&open).copied() {
-            Some(socket) if self.draw.chance(50) => self.say(socket, port),
+            Some(socket) if self.draw.chance(50) => self.send(socket, port),
             Some(socket) if self.draw.chance(20) => {
                 self.open.remove(&socket);
                 if self.draw.chance(50) { port.close(socket) } else { port.reset(socket) }
@@ -93,7 +93,7 @@ impl Hostile {
     }
 
     /// Sends well-formed messages on a connection, which may be cut short or damaged.
-    fn say(&mut self, socket: SocketId, port: &mut Port<'_>) {
+    fn send(&mut self, socket: SocketId, port: &mut Port<'_>) {
         let Some(mut talk) = self.open.get(&socket).copied() else { return };
         let mut out = BytesMut::new();
         for _ in 0..self.draw.between(0, 4) {

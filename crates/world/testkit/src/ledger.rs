@@ -126,7 +126,7 @@ pub struct Sent {
     /// The time of the call.
     pub at: Moment,
     /// The message.
-    pub what: Message,
+    pub message: Message,
 }
 
 /// The known facts of a run.
@@ -252,7 +252,7 @@ impl Ledger {
 
     /// Records an observation.
     pub fn learn(&mut self, seen: &Seen) {
-        match &seen.what {
+        match &seen.observation {
             Observation::Made { session, call, request } => {
                 self.made(seen.at, *session, call.get(), request);
             }
@@ -282,8 +282,8 @@ impl Ledger {
                 self.disown(session, class, gone);
             }
         }
-        if let Some((stamp, what)) = message(request) {
-            self.sent.insert(stamp, Sent { by: session, at, what });
+        if let Some((stamp, message)) = message(request) {
+            self.sent.insert(stamp, Sent { by: session, at, message });
         }
     }
 
@@ -330,7 +330,7 @@ impl Ledger {
                 // or after it.
                 if is_internal(answer) {
                     let federation = member.federation.clone();
-                    self.doubt(session, &federation);
+                    self.leave_open(session, &federation);
                 }
             }
             (Call::SetAutomaticResignDirectiveRequest(_), true) => {
@@ -408,7 +408,7 @@ impl Ledger {
     }
 
     /// Marks the existence of a federate's instances and its ownership of their attributes as open.
-    fn doubt(&mut self, session: SessionId, federation: &str) {
+    fn leave_open(&mut self, session: SessionId, federation: &str) {
         let own = self.instances.iter_mut().filter(|((of, _), i)| of == federation && i.owner == session);
         for (_, instance) in own.filter(|(_, instance)| instance.fate != Fate::Deleted) {
             // A deletion that is still under way may be refused. The instance then exists as far as

@@ -19,7 +19,7 @@ pub struct Seen {
     /// The time.
     pub at: Moment,
     /// The observation.
-    pub what: Observation,
+    pub observation: Observation,
 }
 
 /// How the server lost the connection of a session.

@@ -87,7 +87,7 @@ pub fn check_seeds(setup: Setup, fixed: u64) -> BTreeMap<Seed, Outcome> {
         Some(many) => (0, many),
         None => (fixed, fixed.div_ceil(FIXED_PER_FRESH)),
     };
-    say(&format!("{}: {fixed} fixed seeds and {fresh} fresh ones, {BASE}={base}", setup.name()));
+    log(&format!("{}: {fixed} fixed seeds and {fresh} fresh ones, {BASE}={base}", setup.name()));
     let (outcomes, failures) = (Mutex::new(BTreeMap::new()), Mutex::new(Vec::new()));
     let seed_at = |place| match place < fixed {
         true => seed_of(Seed(0), setup, place),
@@ -189,7 +189,7 @@ fn text_of(panic: &(dyn Any + Send)) -> String {
 }
 
 #[allow(clippy::print_stderr)] // shown beside a failure, and always with --nocapture
-fn say(text: &str) {
+fn log(text: &str) {
     eprintln!("{text}");
 }
 

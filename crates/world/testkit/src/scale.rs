@@ -92,7 +92,7 @@ impl Settings {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
     /// The step.
-    pub what: &'static str,
+    pub step: &'static str,
     /// Its duration in virtual time.
     pub took: Duration,
     /// The messages sent meanwhile.
@@ -119,30 +119,30 @@ pub struct Report {
     pub interests: Vec<Interest>,
 }
 
-/// Runs the settings. `told` gets the name of each next step.
+/// Runs the settings. `progress` gets the name of each next step.
 ///
 /// # Errors
 /// An expected event did not occur in time, or a federate was refused or lost.
-pub fn run(settings: &Settings, mut told: impl FnMut(&str)) -> Result<Report, String> {
+pub fn run(settings: &Settings, mut progress: impl FnMut(&str)) -> Result<Report, String> {
     let most = settings.nodes - 1;
     if settings.nodes < 3 || settings.publishers.iter().any(|count| *count > most) {
         return Err(format!("there are at least 3 nodes, and at most {most} of these publish a class"));
     }
-    told("nodes");
+    progress("nodes");
     let mut run = Run { cluster: Cluster::new(settings.options()), settings, steps: Vec::new() };
     run.cluster.record();
     run.step("nodes join", Run::form)?;
-    told("federates");
+    progress("federates");
     run.step("federates join", |run| done(run.cluster.join_all()))?;
-    told("publications");
+    progress("publications");
     let classes = run.classes();
     run.step("they publish", |run| run.publish(&classes))?;
     let mut interests = Vec::new();
     for (&publishers, class) in settings.publishers.iter().zip(&classes) {
-        told(&format!("interest in what {publishers} nodes publish"));
+        progress(&format!("interest in what {publishers} nodes publish"));
         interests.push(run.interest(publishers, *class)?);
     }
-    told("silence");
+    progress("silence");
     run.step("silence", |run| done(run.cluster.run_for(SILENCE)))?;
     Ok(Report { steps: run.steps, interests })
 }
@@ -158,13 +158,13 @@ struct Run<'a> {
 impl Run<'_> {
     fn step(
         &mut self,
-        what: &'static str,
+        step: &'static str,
         act: impl FnOnce(&mut Self) -> Result<(), String>,
     ) -> Result<(), String> {
         let (began, before) = (self.cluster.now(), self.cluster.sent_frames());
         act(self)?;
         let took = self.cluster.now().since(began);
-        self.steps.push(Step { what, took, counts: self.cluster.sent_frames().since(&before) });
+        self.steps.push(Step { step, took, counts: self.cluster.sent_frames().since(&before) });
         done(self.cluster.run_for(CALM))
     }
 
@@ -218,14 +218,14 @@ impl Run<'_> {
         };
         let host = self.cluster.federates()[subscriber];
         let known = self.cluster.known(host).others.len();
-        let told = self.change(subscriber, Call::SubscribeObjectClassAttributesRequest(subscribe))?;
+        let progress = self.change(subscriber, Call::SubscribeObjectClassAttributesRequest(subscribe))?;
         let discovered = self.cluster.known(host).others.len() - known;
         if discovered != publishers {
             return Err(format!("{discovered} instances of {publishers} were discovered"));
         }
         let unsubscribe = api::UnsubscribeObjectClassRequest { object_class: Some(class) };
-        let untold = self.change(subscriber, Call::UnsubscribeObjectClassRequest(unsubscribe))?;
-        Ok(Interest { publishers, subscribe: told, unsubscribe: untold })
+        let withdrawn = self.change(subscriber, Call::UnsubscribeObjectClassRequest(unsubscribe))?;
+        Ok(Interest { publishers, subscribe: progress, unsubscribe: withdrawn })
     }
 
     fn change(&mut self, federate: usize, call: Call) -> Result<Counts, String> {
@@ -243,7 +243,7 @@ impl Run<'_> {
     /// Waits until every call is answered, and checks that none was refused.
     fn idle(&mut self) -> Result<(), String> {
         done(self.cluster.settle_calls(ANSWER_MAX))?;
-        let refused = self.cluster.recorded().iter().find_map(|(_, seen)| match &seen.what {
+        let refused = self.cluster.recorded().iter().find_map(|(_, seen)| match &seen.observation {
             Observation::Got { answer: Answer::ExceptionData(data), .. } => Some(data),
             _ => None,
         });

@@ -23,7 +23,7 @@ fn the_window_is_that_of_the_last_loss() {
     let ms = Duration::from_millis;
     let mut options = Options::swarm(Seed(3), Setup::One(Group::Federation));
     (options.federates, options.federations, options.mistakes) = (1, 1, 0);
-    (options.pace, options.lasts) = (ms(50), ms(20_000));
+    (options.call_interval, options.lasts) = (ms(50), ms(20_000));
     options.delays = vec![ms(1)];
     options.mix.retain(|(op, _)| !format!("{op:?}").contains("Resign"));
     options.timeouts.heartbeat = ms(1_000);

@@ -15,25 +15,26 @@ fn check(kind: Kind, seeds: u64) {
     let answers: u64 = outcomes.values().map(|outcome| outcome.answers).sum();
     let callbacks: u64 = outcomes.values().map(|outcome| outcome.callbacks).sum();
     let lost: u64 = outcomes.values().map(|outcome| outcome.lost_nodes).sum();
-    let held: Vec<u64> = outcomes.values().map(|outcome| outcome.paused).filter(|held| *held > 0).collect();
-    let founded = outcomes.values().filter(|outcome| outcome.networks > 1).count() as u64;
-    let (holding, held) = (held.len() as u64, held.iter().sum::<u64>());
+    let paused: Vec<u64> =
+        outcomes.values().map(|outcome| outcome.paused).filter(|paused| *paused > 0).collect();
+    let created = outcomes.values().filter(|outcome| outcome.networks > 1).count() as u64;
+    let (pausing, paused) = (paused.len() as u64, paused.iter().sum::<u64>());
     let (shared, directed) = outcomes.values().fold((0, 0), |(shared, directed), outcome| {
         (shared + outcome.multicast.0, directed + outcome.multicast.1)
     });
     eprintln!(
         "{name}: {runs} runs, {answers} answers, {callbacks} callbacks, {lost} nodes lost, \
-         {held} times a federate was held back in {holding} runs, {founded} runs with two networks, \
+         {paused} times a federate was held back in {pausing} runs, {created} runs with two networks, \
          {shared} messages to groups and {directed} to single members of them, checked {checked:?}"
     );
     if runs >= 20 {
         assert!(answers > 50 * runs && callbacks > 10 * runs, "the federates do next to nothing");
         assert!(lost * 10 > runs, "hardly a node is lost");
-        // About one run in a hundred each; the founder of a mesh has links of its own, and looks
-        // for a network before it founds one.
+        // About one run in a hundred each; the creator of a mesh has links of its own, and looks
+        // for a network before it creates one.
         let many = runs >= 300;
-        assert!(!many || (holding > 2 && held > 20), "hardly a federate is held back");
-        assert!(!many || kind == Kind::Mesh || founded > 0, "no founder gave way");
+        assert!(!many || (pausing > 2 && paused > 20), "hardly a federate is held back");
+        assert!(!many || kind == Kind::Mesh || created > 0, "no creator gave way");
         assert!(!many || (shared > runs && directed > runs / 20), "hardly anything goes through groups");
         for what in ["exactly_once", "order", "known_class", "handles", "names", "members", "final_state"] {
             assert!(checked.get(what).is_some_and(|times| *times > runs), "{what} looks at next to nothing");

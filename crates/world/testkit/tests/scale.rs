@@ -14,8 +14,8 @@ fn run(shape: Shape, nodes: usize) -> Report {
 }
 
 /// Frames with interests, and peer messages.
-fn said(counts: &Counts) -> (u64, u64) {
-    (counts.router, counts.letters)
+fn counts(counts: &Counts) -> (u64, u64) {
+    (counts.router, counts.peer_messages)
 }
 
 #[test]
@@ -23,8 +23,12 @@ fn in_a_mesh_a_change_of_interest_concerns_the_nodes_that_publish_and_no_others(
     for nodes in [8, 20] {
         for interest in run(Shape::Mesh, nodes).interests {
             let publishers = interest.publishers as u64;
-            assert_eq!(said(&interest.subscribe), (3 * publishers, 3 * publishers), "{nodes}: {interest:?}");
-            assert_eq!(said(&interest.unsubscribe), (0, 4 * publishers), "{nodes}: {interest:?}");
+            assert_eq!(
+                counts(&interest.subscribe),
+                (3 * publishers, 3 * publishers),
+                "{nodes}: {interest:?}"
+            );
+            assert_eq!(counts(&interest.unsubscribe), (0, 4 * publishers), "{nodes}: {interest:?}");
         }
     }
 }
@@ -34,11 +38,11 @@ fn in_a_graph_it_concerns_the_ways_to_them() {
     let nodes = 20;
     let mut before = 0;
     for interest in run(Shape::Graph, nodes).interests {
-        let (router, letters) = said(&interest.subscribe);
-        assert_eq!(router + letters == 0, interest.publishers == 0, "{interest:?}");
+        let (router, peer_messages) = counts(&interest.subscribe);
+        assert_eq!(router + peer_messages == 0, interest.publishers == 0, "{interest:?}");
         // No path is longer than the number of nodes, and more publishers lie on more paths.
         let most = 3 * (interest.publishers * (nodes - 1)) as u64;
-        assert!(router <= most && letters <= most && router + letters >= before, "{interest:?}");
-        before = router + letters;
+        assert!(router <= most && peer_messages <= most && router + peer_messages >= before, "{interest:?}");
+        before = router + peer_messages;
     }
 }

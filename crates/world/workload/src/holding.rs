@@ -56,12 +56,12 @@ pub enum HoldingError {
     )]
     Unknown(String),
     /// A parameter that is missing or out of range.
-    #[error("`{text}`: {what} must be a number from {least} to {most}")]
+    #[error("`{text}`: {item} must be a number from {least} to {most}")]
     Parameter {
         /// The whole text.
         text: String,
         /// The parameter.
-        what: &'static str,
+        item: &'static str,
         /// The least valid value.
         least: f64,
         /// The greatest valid value.
@@ -86,11 +86,11 @@ impl Holding {
     pub fn parse(text: &str, read: &dyn Fn(&str) -> Result<String, String>) -> Result<Self, HoldingError> {
         let (name, rest) = text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)));
         let number =
-            |value: Option<&str>, what, least: f64, most: f64| {
+            |value: Option<&str>, item, least: f64, most: f64| {
                 let number: Option<f64> = value.and_then(|value| value.parse().ok());
                 number
                     .filter(|number| (least..=most).contains(number))
-                    .ok_or_else(|| HoldingError::Parameter { text: text.to_owned(), what, least, most })
+                    .ok_or_else(|| HoldingError::Parameter { text: text.to_owned(), item, least, most })
             };
         match (name, rest) {
             ("exponential", None) => Ok(Self::Exponential),

@@ -126,17 +126,17 @@ fn runs_differ_as_much_as_the_forecast_says() {
         workload.classes[0].count = 15;
         let forecast = Forecast::of(&workload.classes[0], RUN).unwrap();
         let runs: Vec<Counters> = (0..12).map(|seed| generate(&workload, 500 + seed).0).collect();
-        let check = |what: &str, expected: workload::analysis::Expected, counts: Vec<f64>| {
+        let check = |item: &str, expected: workload::analysis::Expected, counts: Vec<f64>| {
             let n = counts.len() as f64;
             let mean = counts.iter().sum::<f64>() / n;
             let off = (mean - expected.mean) / (expected.deviation / n.sqrt()).max(1.0);
-            assert!(off.abs() < 3.5, "{holding}, {what}: {mean}, not {expected:?}");
+            assert!(off.abs() < 3.5, "{holding}, {item}: {mean}, not {expected:?}");
             let variance = counts.iter().map(|count| (count - expected.mean).powi(2)).sum::<f64>() / n;
             let ratio = variance / expected.deviation.powi(2).max(60.0);
             // Chi-square with 12 degrees of freedom, 0.1 % on each side. Below a deviation of 10,
             // counts are too coarse for the lower limit.
-            assert!(ratio < 32.9 / 12.0, "{holding}, {what}: {ratio}");
-            assert!(expected.deviation < 10.0 || ratio > 2.2 / 12.0, "{holding}, {what}: {ratio}");
+            assert!(ratio < 32.9 / 12.0, "{holding}, {item}: {ratio}");
+            assert!(expected.deviation < 10.0 || ratio > 2.2 / 12.0, "{holding}, {item}: {ratio}");
         };
         check("mode 0", forecast.mode0, runs.iter().map(|run| run.messages[0] as f64).collect());
         check("mode 1", forecast.mode1, runs.iter().map(|run| run.messages[1] as f64).collect());

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use super::log::{Clock, Log, Note, Stamp};
 use crate::BenchError;
-use crate::process::{orders, say};
+use crate::process::{orders, print_line};
 
 /// Longest wait for a node to accept a federate, before another node is tried.
 const ENTRY_MAX: Duration = Duration::from_secs(10);
@@ -24,7 +24,7 @@ const ENTRY_PAUSE: Duration = Duration::from_millis(20);
 
 /// The settings of the federates of one process.
 #[derive(Clone, Debug)]
-pub(crate) struct Crew {
+pub(crate) struct FederateProcess {
     /// The folder for the logs.
     pub(crate) folder: PathBuf,
     /// The beginning of the run, as time since 1970.
@@ -39,7 +39,7 @@ pub(crate) struct Crew {
     pub(crate) nodes: Vec<String>,
 }
 
-impl Crew {
+impl FederateProcess {
     /// The words of the role with these settings.
     pub(crate) fn words(&self) -> Vec<String> {
         let mut words = vec![
@@ -91,24 +91,24 @@ enum Phase {
 }
 
 /// The role: runs the federates until `end`; after `quiet` they send nothing.
-pub(crate) async fn play(crew: Crew) -> Result<(), BenchError> {
+pub(crate) async fn play(process: FederateProcess) -> Result<(), BenchError> {
     let mut orders = orders();
-    let clock = Clock::since(crew.origin);
+    let clock = Clock::since(process.origin);
     let (phase, watched) = watch::channel(Phase::Busy);
     let mut tasks = Vec::new();
-    for slot in crew.first..crew.first + crew.count {
-        let path = log_file(&crew.folder, slot);
+    for slot in process.first..process.first + process.count {
+        let path = log_file(&process.folder, slot);
         let log = Log::create(&path, clock).map_err(BenchError::system(path.display().to_string()))?;
         let actor = Actor {
             slot,
-            crew: crew.clone(),
+            process: process.clone(),
             log: Rc::new(RefCell::new(log)),
-            rng: Seed(crew.seed).split("federate").split_index(slot.into()).rng(),
+            rng: Seed(process.seed).split("federate").split_index(slot.into()).rng(),
             phase: watched.clone(),
         };
         tasks.push(tokio::task::spawn_local(actor.live()));
     }
-    say("ready");
+    print_line("ready");
     while let Some(order) = orders.recv().await {
         let ends = match order.first().map(String::as_str) {
             Some("quiet") => phase.send_replace(Phase::Quiet) == Phase::Over,
@@ -123,7 +123,7 @@ pub(crate) async fn play(crew: Crew) -> Result<(), BenchError> {
         let ended = task.await.map_err(|error| BenchError::system("task")(std::io::Error::other(error)))?;
         ended.map_err(BenchError::system("a federate's log"))?;
     }
-    say(&format!("ended {}", clock.drift()));
+    print_line(&format!("ended {}", clock.drift()));
     // The process that gave the orders ends this one; until then the sessions stay.
     while orders.recv().await.is_some() {}
     Ok(())
@@ -132,7 +132,7 @@ pub(crate) async fn play(crew: Crew) -> Result<(), BenchError> {
 /// One federate, session after session.
 struct Actor {
     slot: u32,
-    crew: Crew,
+    process: FederateProcess,
     log: Rc<RefCell<Log>>,
     rng: Rng,
     phase: watch::Receiver<Phase>,
@@ -156,7 +156,7 @@ impl Actor {
     }
 
     async fn live(mut self) -> std::io::Result<()> {
-        let mut node = self.slot as usize % self.crew.nodes.len();
+        let mut node = self.slot as usize % self.process.nodes.len();
         let mut life = 0;
         while *self.phase.borrow() != Phase::Over {
             life += 1;
@@ -176,7 +176,7 @@ impl Actor {
 
     /// Any other node.
     fn another(&mut self, node: usize) -> usize {
-        let count = self.crew.nodes.len();
+        let count = self.process.nodes.len();
         if count < 2 {
             return node;
         }
@@ -184,14 +184,14 @@ impl Actor {
     }
 
     async fn enter(&self, node: usize, life: u32) -> Result<Entered, String> {
-        let mut options = Options::new(&self.crew.nodes[node]);
+        let mut options = Options::new(&self.process.nodes[node]);
         options.session.connect_timeout = Duration::from_secs(2);
         // A session ends with its node: a federate that waited for the node to come back would not
         // be joined elsewhere meanwhile.
         options.session.reconnect_window = Duration::ZERO;
         let (federate, callbacks) = Federate::connect(options).await.map_err(|error| error.to_string())?;
         let name = format!("F{}.{life}", self.slot);
-        let joined = federate.join_federation_execution_with_name(name, "kills", &self.crew.federation);
+        let joined = federate.join_federation_execution_with_name(name, "kills", &self.process.federation);
         let joined = joined.await.map_err(|error| error.to_string())?;
         self.note(&Note::Joined(node, life, joined.federate_handle.unwrap_or_default().0.into()));
         Ok(Entered { federate, callbacks })
@@ -200,15 +200,18 @@ impl Actor {
     /// Sends and receives until the session or the run is over.
     async fn stay(&mut self, entered: Entered, life: u32) {
         let Entered { federate, mut callbacks } = entered;
-        let speaker = Speaker {
+        let publisher = Publisher {
             slot: self.slot,
             life,
-            every: self.crew.every,
-            first: Duration::from_micros(super::below(&mut self.rng, self.crew.every.as_micros() as u64 + 1)),
+            every: self.process.every,
+            first: Duration::from_micros(super::below(
+                &mut self.rng,
+                self.process.every.as_micros() as u64 + 1,
+            )),
             log: Rc::clone(&self.log),
             phase: self.phase.clone(),
         };
-        let speaking = tokio::task::spawn_local(async move { speaker.speak(&federate).await });
+        let publishing = tokio::task::spawn_local(async move { publisher.publish(&federate).await });
         loop {
             let callback = tokio::select! {
                 callback = callbacks.recv() => callback,
@@ -235,7 +238,7 @@ impl Actor {
             // long as the process.
             std::mem::forget(callbacks);
         }
-        speaking.abort();
+        publishing.abort();
     }
 
     fn hear(&self, callback: &Callback) {
@@ -261,7 +264,7 @@ impl Actor {
 }
 
 /// The sending half of a session.
-struct Speaker {
+struct Publisher {
     slot: u32,
     life: u32,
     every: Duration,
@@ -270,13 +273,13 @@ struct Speaker {
     phase: watch::Receiver<Phase>,
 }
 
-impl Speaker {
+impl Publisher {
     fn note(&self, note: &Note) {
         self.log.borrow_mut().note(note);
     }
 
     /// Declares, registers and sends. The receiving half records the end of the session.
-    async fn speak(mut self, federate: &Federate) {
+    async fn publish(mut self, federate: &Federate) {
         let result = match self.declare(federate).await {
             Ok((model, object)) => self.send_all(federate, &model, object).await,
             Err(error) => Err(error),
@@ -347,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_crew_survives_its_words() {
-        let crew = Crew {
+        let process = FederateProcess {
             folder: "/tmp/a b".into(),
             origin: Duration::from_nanos(1_700_000_000_123_456_789),
             federation: "MeshRTI bench kills 7".into(),
@@ -357,9 +360,10 @@ mod tests {
             count: 5,
             nodes: vec!["127.0.0.1:20000".into(), "127.0.0.1:20001".into()],
         };
-        let words = crew.words();
-        let read = Crew::of_words(&words[1..].iter().map(String::as_str).collect::<Vec<_>>()).unwrap();
+        let words = process.words();
+        let read =
+            FederateProcess::of_words(&words[1..].iter().map(String::as_str).collect::<Vec<_>>()).unwrap();
         assert_eq!(read.words(), words);
-        assert!(Crew::of_words(&["folder", "x"]).is_none());
+        assert!(FederateProcess::of_words(&["folder", "x"]).is_none());
     }
 }

@@ -13,7 +13,7 @@ mod log;
 pub(crate) mod nodes;
 mod recovery;
 mod schedule;
-mod story;
+mod timeline;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -27,9 +27,9 @@ pub use federates::deletes;
 pub use log::{Micros, Note, Stamp, parse};
 pub use nodes::Shape;
 pub use recovery::{Recovery, recoveries};
-pub use story::{Failure, Known, Life, Sent, Story, Violation};
+pub use timeline::{Failure, Known, Life, Sent, Timeline, Violation};
 
-use federates::{Crew, log_file};
+use federates::{FederateProcess, log_file};
 use log::{Clock, Log, micros};
 use nodes::Nodes;
 use schedule::{Round, Victim};
@@ -40,7 +40,7 @@ use crate::{BenchError, Launcher};
 
 const FOM: &str = include_str!("../../foms/MeshRTI-Kills.xml");
 /// Number of federates in one process.
-const CREW: u32 = 5;
+const FEDERATES_PER_PROCESS: u32 = 5;
 /// Wait after all federates were started.
 const BEGINNING: Duration = Duration::from_secs(2);
 /// Longest wait for all nodes to be members.
@@ -124,25 +124,25 @@ pub async fn measure(
     }
     let took = began.elapsed();
     run.end(plan).await?;
-    let story = read(&plan.folder, plan.federates)?;
-    let mut verdict = judge(&story, micros(plan.grace));
+    let timeline = read(&plan.folder, plan.federates)?;
+    let mut verdict = judge(&timeline, micros(plan.grace));
     verdict.violations.extend(broken);
-    let sent = story.lives.iter().map(|life| (life.updates.len() + life.interactions.len()) as u64).sum();
-    Ok(Outcome { verdict, recoveries: recoveries(&story), whole, sent, took })
+    let sent = timeline.lives.iter().map(|life| (life.updates.len() + life.interactions.len()) as u64).sum();
+    Ok(Outcome { verdict, recoveries: recoveries(&timeline), whole, sent, took })
 }
 
 /// Reads the logs of a run.
 ///
 /// # Errors
 /// A log is missing or malformed.
-pub fn read(folder: &Path, federates: u32) -> Result<Story, BenchError> {
+pub fn read(folder: &Path, federates: u32) -> Result<Timeline, BenchError> {
     let read = |path: PathBuf| {
         let text = std::fs::read_to_string(&path).map_err(BenchError::system(path.display().to_string()))?;
         parse(&text).map_err(|why| BenchError::Unusable(format!("{}: {why}", path.display())))
     };
     let nodes = read(kills_file(folder))?;
     let federates: Result<Vec<_>, _> = (0..federates).map(|slot| read(log_file(folder, slot))).collect();
-    Ok(Story::of(&nodes, &federates?))
+    Ok(Timeline::of(&nodes, &federates?))
 }
 
 fn kills_file(folder: &Path) -> PathBuf {
@@ -152,7 +152,7 @@ fn kills_file(folder: &Path) -> PathBuf {
 /// A run in progress.
 struct Run {
     nodes: Nodes,
-    crews: Vec<Process>,
+    processes: Vec<Process>,
     log: Log,
     killed: u64,
 }
@@ -173,22 +173,22 @@ impl Run {
         create(&nodes.addresses()[0], &federation).await?;
         let path = kills_file(&plan.folder);
         let log = Log::create(&path, clock).map_err(BenchError::system(path.display().to_string()))?;
-        let mut crews = Vec::new();
-        for first in (0..plan.federates).step_by(CREW as usize) {
-            let crew = Crew {
+        let mut processes = Vec::new();
+        for first in (0..plan.federates).step_by(FEDERATES_PER_PROCESS as usize) {
+            let process = FederateProcess {
                 folder: plan.folder.clone(),
                 origin: clock.origin(),
                 federation: federation.clone(),
                 seed: plan.seed,
                 every: plan.every,
                 first,
-                count: CREW.min(plan.federates - first),
+                count: FEDERATES_PER_PROCESS.min(plan.federates - first),
                 nodes: nodes.addresses().to_vec(),
             };
-            crews.push(launcher.start(&crew.words()).await?.0);
+            processes.push(launcher.start(&process.words()).await?.0);
         }
         tokio::time::sleep(BEGINNING).await;
-        Ok(Self { nodes, crews, log, killed: 0 })
+        Ok(Self { nodes, processes, log, killed: 0 })
     }
 
     /// Makes the kills and restarts of a round.
@@ -225,15 +225,15 @@ impl Run {
     /// Lets everything settle, and ends the logs.
     async fn end(&mut self, plan: &Plan) -> Result<(), BenchError> {
         tokio::time::sleep(plan.grace).await;
-        for crew in &mut self.crews {
-            crew.tell("quiet").await?;
+        for process in &mut self.processes {
+            process.send_line("quiet").await?;
         }
         tokio::time::sleep(ENDING).await;
-        for crew in &mut self.crews {
-            crew.tell("end").await?;
+        for process in &mut self.processes {
+            process.send_line("end").await?;
         }
-        for crew in &mut self.crews {
-            let drift = crew.hear_number("ended").await?;
+        for process in &mut self.processes {
+            let drift = process.hear_number("ended").await?;
             if drift > DRIFT_MAX {
                 return Err(BenchError::Unusable(format!(
                     "the system's clock was set by {drift} µs during the run: times of its processes cannot be compared"

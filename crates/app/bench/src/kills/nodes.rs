@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use kernel::report::NetworkReport;
 
-use crate::process::{Process, orders, say};
+use crate::process::{Process, orders, print_line};
 use crate::status::report;
 use crate::{BenchError, Launcher};
 
@@ -171,7 +171,7 @@ impl Nodes {
     }
 }
 
-/// The name of a node. The founder's name comes first, so that it has links of its own and looks
+/// The name of a node. The creator's name comes first, so that it has links of its own and looks
 /// for the network when it comes back.
 pub(crate) fn name(node: usize) -> String {
     format!("N{node:02}")
@@ -235,7 +235,7 @@ pub(crate) async fn play(file: &str, name: &str) -> Result<(), BenchError> {
     let kernel = node::kernel(&config).map_err(|error| unusable(&error))?;
     let node = node::Node::bind(&config, kernel).await.map_err(|error| unusable(&error))?;
     let _orders = orders();
-    say("ready");
+    print_line("ready");
     node.run(std::future::pending()).await;
     Ok(())
 }
@@ -255,8 +255,8 @@ mod tests {
                 for node in 0..count {
                     let plan = network.plan(&name(node)).unwrap();
                     assert_eq!(plan.bootstrap, node == 0);
-                    // The founder looks for the others first; in a tree the lower nodes look for
-                    // the founder.
+                    // The creator looks for the others first; in a tree the lower nodes look for
+                    // the creator.
                     assert!(node != 0 || shape == Shape::Tree || !plan.links.is_empty());
                 }
             }

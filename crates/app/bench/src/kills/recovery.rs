@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::federates::deletes;
 use super::log::Micros;
-use super::story::{Life, Story};
+use super::timeline::{Life, Timeline};
 
 /// Time after a kill that is examined.
 const WINDOW: Micros = 5_000_000;
@@ -53,13 +53,13 @@ const INTERACTIONS: u64 = 1 << 62;
 struct Arrivals(BTreeMap<(usize, usize), BTreeMap<u64, Micros>>);
 
 impl Arrivals {
-    fn of(story: &Story) -> Self {
+    fn of(timeline: &Timeline) -> Self {
         let mut all: BTreeMap<(usize, usize), BTreeMap<u64, Micros>> = BTreeMap::new();
-        for (receiver, life) in story.lives.iter().enumerate() {
+        for (receiver, life) in timeline.lives.iter().enumerate() {
             let updates = life.reflects.iter().map(|(at, _, stamp)| (*at, *stamp, 0));
             let interactions = life.receives.iter().map(|(at, stamp)| (*at, *stamp, INTERACTIONS));
             for (at, stamp, kind) in updates.chain(interactions) {
-                if let Some(sender) = story.places.get(&(stamp.slot, stamp.life)) {
+                if let Some(sender) = timeline.places.get(&(stamp.slot, stamp.life)) {
                     all.entry((*sender, receiver)).or_default().insert(kind + stamp.number, at);
                 }
             }
@@ -81,13 +81,13 @@ fn made(sender: &Life, number: u64) -> Option<Micros> {
 }
 
 /// The recovery from each kill.
-pub fn recoveries(story: &Story) -> Vec<Recovery> {
-    let arrivals = Arrivals::of(story);
-    story.kills.iter().map(|(at, node)| recovery(story, &arrivals, *at, *node)).collect()
+pub fn recoveries(timeline: &Timeline) -> Vec<Recovery> {
+    let arrivals = Arrivals::of(timeline);
+    timeline.kills.iter().map(|(at, node)| recovery(timeline, &arrivals, *at, *node)).collect()
 }
 
-fn recovery(story: &Story, arrivals: &Arrivals, at: Micros, node: usize) -> Recovery {
-    let lives = || story.lives.iter().enumerate();
+fn recovery(timeline: &Timeline, arrivals: &Arrivals, at: Micros, node: usize) -> Recovery {
+    let lives = || timeline.lives.iter().enumerate();
     let survives = |life: &Life| {
         life.registered.is_some_and(|(since, _)| since < at)
             && life.until() > at + WINDOW
@@ -100,13 +100,14 @@ fn recovery(story: &Story, arrivals: &Arrivals, at: Micros, node: usize) -> Reco
     let successors: Vec<usize> = lost.iter().filter_map(|lost| next(lost)).map(|(place, _)| place).collect();
     let first = |sender: usize, receiver: usize| {
         let of = arrivals.between(sender, receiver);
-        let after = of.filter(|(number, _)| made(&story.lives[sender], *number) > Some(at));
+        let after = of.filter(|(number, _)| made(&timeline.lives[sender], *number) > Some(at));
         after.map(|(_, came)| came - at).min()
     };
     let among = |from: &[usize], to: &[usize]| -> Option<Micros> {
         let pairs = from.iter().flat_map(|sender| to.iter().map(move |receiver| (*sender, *receiver)));
-        let apart =
-            |(sender, receiver): &(usize, usize)| story.lives[*sender].slot != story.lives[*receiver].slot;
+        let apart = |(sender, receiver): &(usize, usize)| {
+            timeline.lives[*sender].slot != timeline.lives[*receiver].slot
+        };
         pairs.filter(apart).filter_map(|(sender, receiver)| first(sender, receiver)).max()
     };
     Recovery {
@@ -115,29 +116,29 @@ fn recovery(story: &Story, arrivals: &Arrivals, at: Micros, node: usize) -> Reco
         lost: lost.len(),
         survivors: survivors.len(),
         delivered: among(&survivors, &survivors),
-        slowest: slowest(story, arrivals, &survivors, at),
-        rejoined: successors.iter().map(|place| story.lives[*place].joined - at).max(),
+        slowest: slowest(timeline, arrivals, &survivors, at),
+        rejoined: successors.iter().map(|place| timeline.lives[*place].joined - at).max(),
         heard: among(&successors, &survivors),
         hears: among(&survivors, &successors),
-        removed: removed(story, &lost, &survivors, at),
+        removed: removed(timeline, &lost, &survivors, at),
     }
 }
 
-fn slowest(story: &Story, arrivals: &Arrivals, survivors: &[usize], at: Micros) -> Option<Micros> {
+fn slowest(timeline: &Timeline, arrivals: &Arrivals, survivors: &[usize], at: Micros) -> Option<Micros> {
     let pairs = survivors.iter().flat_map(|from| survivors.iter().map(move |to| (*from, *to)));
     let took = pairs.flat_map(|(sender, receiver)| {
         arrivals.between(sender, receiver).filter_map(move |(number, came)| {
-            let made = made(&story.lives[sender], number)?;
+            let made = made(&timeline.lives[sender], number)?;
             (at.saturating_sub(BEFORE)..at + WINDOW).contains(&made).then(|| came.saturating_sub(made))
         })
     });
     took.max()
 }
 
-fn removed(story: &Story, lost: &[&Life], survivors: &[usize], at: Micros) -> Option<Micros> {
+fn removed(timeline: &Timeline, lost: &[&Life], survivors: &[usize], at: Micros) -> Option<Micros> {
     let objects = lost.iter().filter(|life| deletes(life.slot)).filter_map(|life| life.registered);
     let removals = objects.flat_map(|(_, object)| {
-        survivors.iter().filter_map(move |place| story.lives[*place].known.get(&object)?.removed)
+        survivors.iter().filter_map(move |place| timeline.lives[*place].known.get(&object)?.removed)
     });
     removals.max().map(|last| last.saturating_sub(at))
 }

@@ -122,7 +122,7 @@ impl Pair {
 }
 
 fn stalled() -> BenchError {
-    BenchError::Stalled { what: "messages of the group".into(), seconds: SILENCE.as_secs() }
+    BenchError::Stalled { reason: "messages of the group".into(), seconds: SILENCE.as_secs() }
 }
 
 fn free_group() -> Result<SocketAddr, BenchError> {

@@ -5,12 +5,12 @@
 //! thread, with the same datagrams, as many of them in one system call, and no work except copying
 //! the messages into them. Both take turns. Processor time is counted, not elapsed time, so that
 //! other load of the machine has little effect; the delay of messages ([`delay`]) has to be
-//! measured with the clock. [`crowd`] is a group of many processes.
+//! measured with the clock. [`population`] is a group of many processes.
 
 mod bare;
-pub mod crowd;
 pub mod delay;
 mod members;
+pub mod population;
 
 use std::time::{Duration, Instant};
 

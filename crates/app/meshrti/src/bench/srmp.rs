@@ -1,7 +1,7 @@
 //! `meshrti bench srmp`.
 
-use bench::srmp::crowd;
 use bench::srmp::delay::{self, Delays};
+use bench::srmp::population;
 use bench::srmp::{Cost, Kind, Plan, measure};
 use node::srmp::Interface;
 use serde_json::{Value, json};
@@ -47,14 +47,14 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME", default_value = "lo")]
     interface: String,
     #[command(flatten)]
-    crowd: Crowd,
+    population: Population,
     #[command(flatten)]
     json: JsonFlag,
 }
 
 /// Instead of all that: a group of many processes.
 #[derive(clap::Args)]
-struct Crowd {
+struct Population {
     /// Let so many processes be one group, and see whether all have every final value in the end
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(2..=2_000))]
     members: Option<u16>,
@@ -112,8 +112,8 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
-    if let Some(members) = args.crowd.members {
-        return block_on(crowd(args, members.into()));
+    if let Some(members) = args.population.members {
+        return block_on(population(args, members.into()));
     }
     let interface: Interface = args.interface.parse().unwrap_or_default();
     let mut report = Report::new("bench srmp", 1);
@@ -147,29 +147,29 @@ fn delays(args: &Args, per_s: f64, interface: Interface) -> Result<Delays, Failu
     delay::measure(&plan).map_err(failure)
 }
 
-async fn crowd(args: &Args, members: usize) -> Outcome {
+async fn population(args: &Args, members: usize) -> Outcome {
     let mut report = Report::new("bench srmp", 1);
-    let crowd = &args.crowd;
-    let plan = crowd::Plan {
+    let population = &args.population;
+    let plan = population::Plan {
         members,
-        sources: usize::from(crowd.sources).min(members),
-        objects: crowd.objects,
-        per_s: crowd.rate,
-        time: crowd.time,
-        line: crowd.wan.as_ref().map(ToString::to_string).unwrap_or_default(),
+        sources: usize::from(population.sources).min(members),
+        objects: population.objects,
+        per_s: population.rate,
+        time: population.time,
+        line: population.wan.as_ref().map(ToString::to_string).unwrap_or_default(),
         interface: args.interface.clone(),
-        namespaces: crowd.namespaces.clone(),
+        namespaces: population.namespaces.clone(),
     };
     let mut progress = Progress::new("members");
     let launcher = launcher()?;
     let outcome =
-        crowd::measure(&launcher, &plan, |done, all| progress.at(done, all)).await.map_err(failure)?;
+        population::measure(&launcher, &plan, |done, all| progress.at(done, all)).await.map_err(failure)?;
     drop(progress);
     if !args.json.takes_stdout() {
-        say(crowd_text(&plan, &outcome));
+        say(population_text(&plan, &outcome));
     }
     report.row(json!({
-        "kind": "crowd",
+        "kind": "population",
         "members": outcome.members,
         "complete_members": outcome.complete,
         "sources": plan.sources,
@@ -186,7 +186,7 @@ async fn crowd(args: &Args, members: usize) -> Outcome {
     Ok(if outcome.complete == outcome.members { Status::Done } else { Status::BadNews })
 }
 
-fn crowd_text(plan: &crowd::Plan, outcome: &crowd::Outcome) -> String {
+fn population_text(plan: &population::Plan, outcome: &population::Outcome) -> String {
     let settled = outcome.settled.map_or_else(
         || "not all in the time that they have for it".to_owned(),
         |time| format!("all {} s after the last message at the latest", figure(time.as_secs_f64())),

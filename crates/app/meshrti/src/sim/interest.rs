@@ -117,7 +117,7 @@ fn rows(run: &scale::Report) -> Vec<Value> {
         json!({
             "map": counts.map,
             "log": counts.log,
-            "letters": counts.letters,
+            "peer_messages": counts.peer_messages,
             "router": counts.router,
             "signs_of_life": counts.life,
             "sent_bytes": counts.bytes,
@@ -130,12 +130,12 @@ fn rows(run: &scale::Report) -> Vec<Value> {
         row
     };
     let steps = run.steps.iter().map(|step| {
-        let row = json!({ "kind": "step", "what": step.what, "took_s": step.took.as_secs_f64() });
+        let row = json!({ "kind": "step", "what": step.step, "took_s": step.took.as_secs_f64() });
         with(row, counts(&step.counts))
     });
     let interests = run.interests.iter().flat_map(|interest| {
         let row =
-            |what: &str| json!({ "kind": "interest", "what": what, "publishing_nodes": interest.publishers });
+            |step: &str| json!({ "kind": "interest", "what": step, "publishing_nodes": interest.publishers });
         [
             with(row("subscribe"), counts(&interest.subscribe)),
             with(row("unsubscribe"), counts(&interest.unsubscribe)),
@@ -146,27 +146,36 @@ fn rows(run: &scale::Report) -> Vec<Value> {
 
 fn text(run: &scale::Report) -> String {
     let number = |value: u64| if value < 1_000 { value.to_string() } else { figure(value as f64) };
-    let mut steps = Table::new(["", "virtual s", "map", "log", "letters", "router", "signs of life", "kB"]);
+    let mut steps =
+        Table::new(["", "virtual s", "map", "log", "peer messages", "router", "signs of life", "kB"]);
     for step in &run.steps {
-        let Counts { life, map, log, letters, router, bytes } = step.counts;
+        let Counts { life, map, log, peer_messages, router, bytes } = step.counts;
         let took = format!("{:.3}", step.took.as_secs_f64());
         let kilobytes = number(bytes / 1_000);
-        let [map, log, letters, router, life] = [map, log, letters, router, life].map(number);
-        steps.line([step.what.to_owned(), took, map, log, letters, router, life, kilobytes]);
+        let [map, log, peer_messages, router, life] = [map, log, peer_messages, router, life].map(number);
+        steps.line([step.step.to_owned(), took, map, log, peer_messages, router, life, kilobytes]);
     }
     let mut interests = Table::new([
         "publishing nodes",
         "subscribe: router",
-        "letters",
+        "peer messages",
         "other",
         "unsubscribe: router",
-        "letters",
+        "peer messages",
         "other",
     ]);
     for interest in &run.interests {
-        let Counts { map, letters, router, .. } = interest.subscribe;
+        let Counts { map, peer_messages, router, .. } = interest.subscribe;
         let gone = &interest.unsubscribe;
-        let all = [interest.publishers as u64, router, letters, map, gone.router, gone.letters, gone.map];
+        let all = [
+            interest.publishers as u64,
+            router,
+            peer_messages,
+            map,
+            gone.router,
+            gone.peer_messages,
+            gone.map,
+        ];
         interests.line(all.map(number));
     }
     format!("{}\n\n{}", steps.text(), interests.text())

@@ -20,7 +20,7 @@ pub(super) fn print(memory: &MemoryReport) {
 /// The actions that lack of memory has caused. Actions that never happened are left out.
 fn actions(of: &MemoryUseReport) -> String {
     let counts =
-        [(of.held_back, "held back"), (of.refused, "refused"), (of.dropped, "dropped"), (of.ended, "ended")];
+        [(of.paused, "paused"), (of.refused, "refused"), (of.dropped, "dropped"), (of.ended, "ended")];
     let counts = counts.iter().filter(|(count, _)| *count > 0);
     counts.map(|(count, name)| format!("  {name}: {count}")).collect()
 }

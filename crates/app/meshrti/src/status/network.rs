@@ -72,8 +72,8 @@ fn describe(node: &NodeReport) -> String {
         if summary.unowned > 0 {
             parts.push(format!("{} of them without an owner", summary.unowned));
         }
-        if summary.held > 0 {
-            parts.push(format!("{} federates held back", summary.held));
+        if summary.paused > 0 {
+            parts.push(format!("{} federates paused", summary.paused));
         }
         if summary.asked_again > 0 {
             parts.push(format!("asked again {} times", summary.asked_again));
@@ -200,7 +200,7 @@ pub(crate) fn rows(network: &NetworkReport, report: &mut Report) {
             "sessions": summary.sessions,
             "instances": summary.instances,
             "unowned_instances": summary.unowned,
-            "held_federates": summary.held,
+            "paused_federates": summary.paused,
             "addresses": node.addresses,
         }));
         for channel in &summary.channels {

@@ -1,5 +1,6 @@
-//! What nodes do when one is paused, when the network falls into parts, and when a link carries one way only: each row of the table in
-//! `docs/guide/network.md`, on real processes. Nodes that are killed are in `network.rs`, links that are slow or lossy in `slow.rs`.
+//! What nodes do when one is paused, when the network falls into parts, and when a link carries one
+//! way only: each row of the table in `docs/guide/network.md`, on real processes. Nodes that are
+//! killed are in `network.rs`, links that are slow or lossy in `slow.rs`.
 #![cfg(unix)]
 
 use federate::hla::Exception;
@@ -11,7 +12,8 @@ use crate::common::server::settled;
 use crate::common::wire::{Way, Wire};
 use crate::common::{Member, Server, eventually, member_of, range, soon};
 
-/// Nodes that take none for dead while a test lasts, and notice within a second that a link is silent.
+/// Nodes that take none for dead while a test lasts, and notice within a second that a link is
+/// silent.
 const PATIENT: &str =
     "silence = \"800ms\"\nkeep-alive = \"200ms\"\nnode-timeout = \"300s\"\nminority-timeout = \"600s\"";
 /// Nodes that do not even notice silence.
@@ -22,7 +24,8 @@ const HASTY: &str = "silence = \"800ms\"\nkeep-alive = \"200ms\"\nminority-timeo
 const NAMES: [&str; 3] = ["A", "B", "C"];
 const BOTH: [Way; 2] = [Way::Up, Way::Down];
 
-/// A node with these settings, which others reach by links that are made for it alone: nobody is told where it listens.
+/// A node with these settings, which others reach by links that are made for it alone: nobody is
+/// told where it listens.
 fn node(name: &str, settings: &str, flags: &[&str]) -> Server {
     let toml = format!("[network]\nadvertise = [\"tcp://127.0.0.1:9\"]\n{settings}");
     let loopback = "tcp://127.0.0.1:0";
@@ -105,7 +108,7 @@ async fn who_pauses_for_less_than_the_timeouts_misses_nothing() {
     let mut members = members(&nodes).await;
     all_hear_all(&mut members, 1).await;
     let before = keys(&nodes[1]);
-    // The last to come, and the one that founded the network and leads it.
+    // The last to come, and the one that created the network and leads it.
     for paused in [2, 0] {
         let (speaker, listener) = (1, 2 - paused);
         nodes[paused].signal("STOP");
@@ -292,7 +295,8 @@ async fn messages_take_another_way_when_there_is_one() {
         all_hear_all(&mut members, 9).await;
         for (wire, ways) in wires.iter().zip([&BOTH[..], &[Way::Up], &[Way::Down]]) {
             wire.hold(ways);
-            // Nothing of what is said before anybody has noticed, and nothing of what is said then, is lost or comes twice.
+            // Nothing of what is said before anybody has noticed, and nothing of what is said then,
+            // is lost or comes twice.
             for number in 1..=10 {
                 for member in &members {
                     member.fire(number).await;

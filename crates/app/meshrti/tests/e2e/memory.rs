@@ -96,7 +96,7 @@ async fn unfinished_messages_of_many_sessions() {
     eventually("some were ended", || count(&memory(&server, "input"), "ended") > 0).await;
     assert_served(&canary).await;
     let input = memory(&server, "input");
-    assert!(count(&input, "held_back") > 0, "{input}");
+    assert!(count(&input, "paused") > 0, "{input}");
     assert!(count(&input, "peak") < 40 << 20, "{input}");
     assert!(server.log().contains("memory: messages and calls of clients take over"));
     // An object model is a message of some kilobytes: a newcomer is served even now.
@@ -129,7 +129,7 @@ async fn answers_that_are_not_read() {
     }
     eventually("they wait", || {
         let queues = memory(&server, "queues");
-        count(&queues, "held_back") + count(&queues, "ended") > 0
+        count(&queues, "paused") + count(&queues, "ended") > 0
     })
     .await;
     for _ in 0..200 {

@@ -84,7 +84,7 @@ async fn the_others_go_on_when_a_node_is_killed() {
 }
 
 #[tokio::test]
-async fn a_federation_survives_the_node_that_founded_the_network() {
+async fn a_federation_survives_the_node_that_created_the_network() {
     let [mut a, b, c] = three(&["--topology", "mesh"]);
     settled(&[&a, &b, &c], &["A", "B", "C"]).await;
     let (mut at_b, at_c) = (member(&b, "at B").await, member(&c, "at C").await);
@@ -100,7 +100,7 @@ async fn a_federation_survives_the_node_that_founded_the_network() {
 }
 
 #[tokio::test]
-async fn a_founder_that_starts_again_comes_back_into_its_network() {
+async fn a_creator_that_starts_again_comes_back_into_its_network() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let link = format!("tcp://{free}");
     let arguments = ["--name", "A", "--listen", "tcp://127.0.0.1:0", "--network-listen", &link];

@@ -68,7 +68,7 @@ async fn a_majority_that_was_killed_is_started_again_and_the_network_is_back() {
 }
 
 #[tokio::test]
-async fn after_a_power_cut_the_network_is_back_though_its_founder_comes_last() {
+async fn after_a_power_cut_the_network_is_back_though_its_creator_comes_last() {
     let site = Site::new();
     let mut nodes = site.start_all().await;
     nodes.iter_mut().for_each(Server::kill);
@@ -78,7 +78,7 @@ async fn after_a_power_cut_the_network_is_back_though_its_founder_comes_last() {
     assert!(c.nodes().is_empty(), "one of three is no majority");
     let b = site.start(1);
     // They find each other though the node that both joined is not there.
-    serve(&[&b, &c], &["H1", "H2"], "without the founder").await;
+    serve(&[&b, &c], &["H1", "H2"], "without the creator").await;
     let a = site.start(0);
     serve(&[&a, &b, &c], &NAMES, "with all").await;
     assert!(a.log().contains("this node was a member of a network"));
@@ -109,7 +109,7 @@ async fn an_operator_may_give_up_what_never_comes_back() {
     let (status, text) = reset(&["--yes"]);
     assert_eq!(status, Some(0), "{text}");
     let a = site.start(0);
-    eventually("it founds a network", || a.nodes() == ["H0"]).await;
+    eventually("it creates a network", || a.nodes() == ["H0"]).await;
     let (b, c) = (site.start(1), site.start(2));
     serve(&[&a, &b, &c], &NAMES, "anew").await;
 }

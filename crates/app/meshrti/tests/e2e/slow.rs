@@ -1,5 +1,5 @@
-//! Links that are slow or lose datagrams, and nodes that take nothing: who sends reliably is held back, best effort makes room, and
-//! nobody else waits.
+//! Links that are slow or lose datagrams, and nodes that take nothing: who sends reliably is held
+//! back, best effort makes room, and nobody else waits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -67,7 +67,7 @@ async fn a_slow_link_slows_down_who_sends_reliably_over_it_and_nobody_else() {
 
     let stop = Arc::new(AtomicBool::new(false));
     let flood = flood(sender, &stop);
-    eventually("the sender is held back", || own(&b, "B", "node", "held_federates") == 1).await;
+    eventually("the sender is held back", || own(&b, "B", "node", "paused_federates") == 1).await;
     for n in 1..=50 {
         near.fire(n).await;
         assert_eq!(neighbour.receives().await, n, "at the same node, without the link");
@@ -80,7 +80,7 @@ async fn a_slow_link_slows_down_who_sends_reliably_over_it_and_nobody_else() {
         assert_eq!(far.receives().await, n, "reliable messages arrive, each once and in order");
     }
     assert_eq!(own(&b, "B", "channel", "dropped"), 0);
-    eventually("nobody is held back any more", || own(&b, "B", "node", "held_federates") == 0).await;
+    eventually("nobody is held back any more", || own(&b, "B", "node", "paused_federates") == 0).await;
 
     // Best effort makes room and holds back nobody: the oldest go first.
     let values = [(sender.model.echo, Bytes::from(vec![1; SIZE]))];
@@ -158,7 +158,7 @@ async fn a_stalled_node_costs_nobody_memory() {
         let call = noisy.federate.send_interaction(noisy.model.sweep, values.clone(), tag(n));
         soon(call).await.expect("best effort is never held back");
     }
-    eventually("the sender is held back", || own(&b, "B", "node", "held_federates") == 1).await;
+    eventually("the sender is held back", || own(&b, "B", "node", "paused_federates") == 1).await;
     let after = b.resident_kib();
     assert!(after < before + (16 << 10), "{before} KiB grew to {after} KiB with more than 64 MiB sent");
     assert!(own(&b, "B", "channel", "dropped") > 3_000);

@@ -1,5 +1,5 @@
-//! What does not belong to a network of nodes, as it comes to the port for nodes, and nodes that are set up wrongly: a precise sentence at
-//! whoever is wrong, and the others go on.
+//! What does not belong to a network of nodes, as it comes to the port for nodes, and nodes that
+//! are set up wrongly: a precise sentence at whoever is wrong, and the others go on.
 
 use crate::common::federates::heard_by;
 use crate::common::server::{Folder, run};
@@ -228,7 +228,7 @@ async fn two_networks_do_not_mix() {
     let wire = Wire::to(&network.a.links()[0]);
     wire.hold(&[Way::Up, Way::Down]);
     let other = Server::node("OTHER", None, &["--bootstrap", "--link", &wire.url()]);
-    eventually("it has founded a network", || other.nodes() == ["OTHER"]).await;
+    eventually("it has created a network", || other.nodes() == ["OTHER"]).await;
     wire.release();
     logs(&network.a, "--join").await;
     logs(&other, "--join").await;

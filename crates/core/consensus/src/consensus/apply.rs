@@ -10,7 +10,7 @@ use super::{Committed, Consensus, Event, Serial};
 use crate::change::{self, Change, Role};
 use crate::configuration::Configuration;
 use crate::replicated::{Replicated, Taken};
-use crate::wire::{self, Packet, Wish};
+use crate::wire::{self, MemberRequest, Packet};
 
 impl Consensus {
     /// Applies committed entries in their order.
@@ -123,17 +123,17 @@ impl Consensus {
                 self.heard.entry(*key).or_insert(self.now);
             }
         }
-        let mut wishes = std::mem::take(&mut self.wishes);
-        wishes.retain(|key, wish| !self.is_fulfilled(*key, *wish));
-        self.wishes = wishes;
+        let mut requests = std::mem::take(&mut self.requests);
+        requests.retain(|key, request| !self.is_fulfilled(*key, *request));
+        self.requests = requests;
         let others = self.roles.len() > 1;
         let first = self.next_tick.unwrap_or(self.now + self.config.tick);
         self.next_tick = others.then_some(first);
     }
 
-    pub(super) fn is_fulfilled(&self, key: NodeKey, wish: Wish) -> bool {
+    pub(super) fn is_fulfilled(&self, key: NodeKey, request: MemberRequest) -> bool {
         let removed = self.replicated.was_removed(key);
-        removed || (wish == Wish::Add && self.roles.contains_key(&key))
+        removed || (request == MemberRequest::Add && self.roles.contains_key(&key))
     }
 
     /// Whether a membership change with several changes is under way. A snapshot cannot represent
@@ -161,7 +161,7 @@ impl Consensus {
     /// Makes a snapshot of everything applied, drops older entries, and serves the peers that
     /// waited for it.
     pub(super) fn take_snapshot(&mut self, application: &[u8]) {
-        self.told.snapshot_wanted = false;
+        self.reported.snapshot_wanted = false;
         if self.farewell.is_some() || self.is_joint() {
             // Requested again when it is over.
             return;

@@ -8,7 +8,7 @@ use super::Consensus;
 use super::leader::Admitted;
 use crate::config::MEMBERS_MAX;
 use crate::guard;
-use crate::wire::{self, MessageError, Packet, RaftMessage, Wish};
+use crate::wire::{self, MemberRequest, MessageError, Packet, RaftMessage};
 
 impl Consensus {
     /// Handles a message of a peer.
@@ -113,16 +113,16 @@ impl Consensus {
         Ok(())
     }
 
-    fn take_requests(&mut self, list: Vec<(Wish, NodeKey)>) {
+    fn take_requests(&mut self, list: Vec<(MemberRequest, NodeKey)>) {
         if !self.is_leader() {
             return;
         }
-        for (wish, key) in list {
+        for (request, key) in list {
             let known = self.asked.contains_key(&key);
             let room = known || self.asked.len() < 2 * MEMBERS_MAX;
             // A removed node never comes back, so a removal stands whatever else is requested.
-            if room && (wish == Wish::Remove || !known) {
-                self.asked.insert(key, wish);
+            if room && (request == MemberRequest::Remove || !known) {
+                self.asked.insert(key, request);
             }
         }
         self.review = true;

@@ -9,7 +9,7 @@ use super::Consensus;
 use crate::change::{self, Role};
 use crate::members::{Joint, Seen, Step, View};
 use crate::replicated::Replicated;
-use crate::wire::{self, Packet, REQUESTS_MAX, Wish};
+use crate::wire::{self, MemberRequest, Packet, REQUESTS_MAX};
 
 /// Largest number of entries that a follower may lack and still count as following.
 const FOLLOWS_WITHIN: u64 = 64;
@@ -50,8 +50,8 @@ impl Consensus {
     fn fold_log(&self) -> Replicated {
         let mut fold = self.replicated.clone();
         let log = self.node.store();
-        let tail = self.node.raft.raft_log.applied + 1..=log.last();
-        for entry in tail.filter_map(|index| log.get(index)) {
+        let unapplied = self.node.raft.raft_log.applied + 1..=log.last();
+        for entry in unapplied.filter_map(|index| log.get(index)) {
             if let Some(changes) = wire::changes_of(entry) {
                 changes.into_iter().for_each(|change| fold.change(change));
             } else if let Some((from, serial, _)) = wire::proposal_of(&entry.data) {
@@ -115,9 +115,9 @@ impl Consensus {
             return false;
         }
         self.review = false;
-        self.asked.append(&mut self.wishes.clone());
+        self.asked.append(&mut self.requests.clone());
         let mut asked = std::mem::take(&mut self.asked);
-        asked.retain(|key, wish| !self.is_fulfilled(*key, *wish));
+        asked.retain(|key, request| !self.is_fulfilled(*key, *request));
         self.asked = asked;
         let members = self.seen_members();
         let view = View {
@@ -177,14 +177,14 @@ impl Consensus {
     }
 
     /// Sends this node's membership requests to the leader.
-    pub(super) fn send_wishes(&mut self) {
+    pub(super) fn send_requests(&mut self) {
         let Some(leader) = self.last_leader() else { return };
-        if leader == self.key || self.wishes.is_empty() || self.now < self.ask_at {
+        if leader == self.key || self.requests.is_empty() || self.now < self.ask_at {
             return;
         }
         self.ask_at = self.now + self.config.retry;
-        let list: Vec<(Wish, NodeKey)> =
-            self.wishes.iter().take(REQUESTS_MAX).map(|(key, wish)| (*wish, *key)).collect();
+        let list: Vec<(MemberRequest, NodeKey)> =
+            self.requests.iter().take(REQUESTS_MAX).map(|(key, request)| (*request, *key)).collect();
         self.send(leader, &Packet::Requests(list));
     }
 }

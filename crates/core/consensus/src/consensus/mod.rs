@@ -15,7 +15,7 @@ use base::{Moment, NodeKey, Seed};
 use bytes::Bytes;
 use raft::RawNode;
 
-use self::settle::Told;
+use self::settle::Reported;
 use self::ticks::SnapshotTrip;
 pub use self::types::{Committed, Event, Serial, SnapshotError, Status};
 use crate::change::Role;
@@ -24,14 +24,14 @@ use crate::configuration::Configuration;
 use crate::log::Log;
 use crate::proposals::{Proposals, ProposeError};
 use crate::replicated::Replicated;
-use crate::wire::{Packet, Wish};
+use crate::wire::{MemberRequest, Packet};
 
 /// One member of a group, or a node that is about to become one. See the [crate].
 pub struct Consensus {
     key: NodeKey,
     seed: Seed,
     config: Config,
-    /// The key of the founder names the group; `None` until a joiner learns it.
+    /// The key of the creator names the group; `None` until a joiner learns it.
     group: Option<NodeKey>,
     node: RawNode<Log>,
     /// The election timeout drawn for a term: (term, ticks).
@@ -48,9 +48,9 @@ pub struct Consensus {
     configuration_stale: bool,
     proposals: Proposals,
     /// This node's requests for changes of the membership.
-    wishes: BTreeMap<NodeKey, Wish>,
+    requests: BTreeMap<NodeKey, MemberRequest>,
     /// While leading: the requests of all members.
-    asked: BTreeMap<NodeKey, Wish>,
+    asked: BTreeMap<NodeKey, MemberRequest>,
     /// While leading: something happened that may require a change of the membership.
     review: bool,
     /// When each member was last heard.
@@ -66,7 +66,7 @@ pub struct Consensus {
     committed: VecDeque<Committed>,
     messages: VecDeque<(NodeKey, Bytes)>,
     events: VecDeque<Event>,
-    told: Told,
+    reported: Reported,
     /// Bytes applied since the last snapshot.
     applied_bytes: usize,
     /// The latest moment that a caller has passed.
@@ -92,9 +92,9 @@ impl Consensus {
     /// # Errors
     /// A setting is invalid, or the key is 0.
     pub fn bootstrap(key: NodeKey, seed: Seed, config: Config) -> Result<Self, ConfigError> {
-        let mut this = Self::new(key, seed, config, Log::of_founder(key.0))?;
+        let mut this = Self::new(key, seed, config, Log::of_creator(key.0))?;
         this.group = Some(key);
-        this.replicated = Replicated::of_founder(key);
+        this.replicated = Replicated::of_creator(key);
         this.roles.insert(key, Role::Voter);
         this.begin_configured(BTreeSet::from([key]));
         // With one voter the campaign is won immediately.
@@ -105,7 +105,7 @@ impl Consensus {
     }
 
     /// One of the first `voters` of a new group, which they begin together. Each of them knows the
-    /// others, and nothing is decided without a majority of them. `founder` names the group; this
+    /// others, and nothing is decided without a majority of them. `creator` names the group; this
     /// node must be one of the voters.
     ///
     /// A voter that starts as a [joiner](Consensus::joiner) instead reaches the same state, a
@@ -116,7 +116,7 @@ impl Consensus {
     pub fn begin_group(
         now: Moment,
         key: NodeKey,
-        founder: NodeKey,
+        creator: NodeKey,
         voters: BTreeSet<NodeKey>,
         seed: Seed,
         config: Config,
@@ -130,7 +130,7 @@ impl Consensus {
         let mut this = Self::new(key, seed, config, Log::of_group(&voters))?;
         this.now = now;
         this.led_at = now;
-        this.group = Some(founder);
+        this.group = Some(creator);
         this.replicated = Replicated::of_group(&voters);
         this.roles = voters.iter().map(|voter| (*voter, Role::Voter)).collect();
         this.begin_configured(voters);
@@ -176,7 +176,7 @@ impl Consensus {
             configuration: Configuration::default(),
             configuration_stale: false,
             proposals: Proposals::new(),
-            wishes: BTreeMap::new(),
+            requests: BTreeMap::new(),
             asked: BTreeMap::new(),
             review: false,
             heard: BTreeMap::new(),
@@ -187,7 +187,7 @@ impl Consensus {
             committed: VecDeque::new(),
             messages: VecDeque::new(),
             events: VecDeque::new(),
-            told: Told::default(),
+            reported: Reported::default(),
             applied_bytes: 0,
             now: Moment::ZERO,
             next_tick: None,
@@ -222,7 +222,7 @@ impl Consensus {
     /// told so. Repeating the request does no harm. Repeat it when [`Event::Leader`] or
     /// [`Event::Members`] comes while the node is present and not a member.
     pub fn add(&mut self, now: Moment, key: NodeKey) {
-        self.wish(now, key, Wish::Add);
+        self.request(now, key, MemberRequest::Add);
     }
 
     /// Requests that `key` is not a member, now or ever: it is gone, or it leaves. Any member may
@@ -230,27 +230,27 @@ impl Consensus {
     /// until [`Event::Removed`]; a leader first hands over. A node that is alone, or not yet a
     /// member, is removed at once.
     pub fn remove(&mut self, now: Moment, key: NodeKey) {
-        self.wish(now, key, Wish::Remove);
+        self.request(now, key, MemberRequest::Remove);
     }
 
-    fn wish(&mut self, now: Moment, key: NodeKey, wish: Wish) {
+    fn request(&mut self, now: Moment, key: NodeKey, request: MemberRequest) {
         self.at(now);
         // The latest request counts: a node that is back must no longer be removed.
-        self.wishes.remove(&key);
+        self.requests.remove(&key);
         if self.removed || key.0 == 0 {
             return;
         }
-        if wish == Wish::Add && self.replicated.was_removed(key) {
+        if request == MemberRequest::Add && self.replicated.was_removed(key) {
             return self.send(key, &Packet::Removed);
         }
-        if self.is_fulfilled(key, wish) {
+        if self.is_fulfilled(key, request) {
             return;
         }
         let alone = self.roles.keys().all(|member| *member == self.key);
-        if alone && key == self.key && wish == Wish::Remove {
+        if alone && key == self.key && request == MemberRequest::Remove {
             return self.set_removed();
         }
-        self.wishes.insert(key, wish);
+        self.requests.insert(key, request);
         self.ask_at = self.now;
         self.review = true;
         self.pump();

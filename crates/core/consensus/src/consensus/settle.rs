@@ -13,7 +13,7 @@ use crate::wire::{self, Packet};
 
 /// The state that was last reported, so that only changes are.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Reported {
     leader: Option<NodeKey>,
     quorum: bool,
     pub(super) snapshot_wanted: bool,
@@ -57,8 +57,8 @@ impl Consensus {
         if self.removed {
             return;
         }
-        self.send_wishes();
-        self.tell();
+        self.send_requests();
+        self.report();
     }
 
     /// Overwrites the election timeout that the library drew when it entered a term or lost its
@@ -149,23 +149,23 @@ impl Consensus {
         self.next_tick = None;
         self.admission = None;
         self.asked.clear();
-        self.wishes.clear();
+        self.requests.clear();
         self.events.push_back(Event::Removed);
     }
 
-    fn tell(&mut self) {
+    fn report(&mut self) {
         let leader = self.leader();
-        if leader != self.told.leader {
-            self.told.leader = leader;
+        if leader != self.reported.leader {
+            self.reported.leader = leader;
             self.events.push_back(Event::Leader(leader));
         }
         let quorum = self.has_quorum();
-        if quorum != self.told.quorum {
-            self.told.quorum = quorum;
+        if quorum != self.reported.quorum {
+            self.reported.quorum = quorum;
             self.events.push_back(Event::Quorum(quorum));
         }
-        if !self.told.snapshot_wanted && self.is_snapshot_due() {
-            self.told.snapshot_wanted = true;
+        if !self.reported.snapshot_wanted && self.is_snapshot_due() {
+            self.reported.snapshot_wanted = true;
             self.events.push_back(Event::SnapshotWanted);
         }
     }

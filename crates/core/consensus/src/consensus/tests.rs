@@ -22,12 +22,12 @@ const D: NodeKey = NodeKey(40);
 
 impl Group {
     fn new(config: Config) -> Self {
-        let founder = Consensus::bootstrap(A, Seed(1), config.clone()).unwrap();
-        let (members, applied) = (BTreeMap::from([(A, founder)]), BTreeMap::new());
+        let creator = Consensus::bootstrap(A, Seed(1), config.clone()).unwrap();
+        let (members, applied) = (BTreeMap::from([(A, creator)]), BTreeMap::new());
         Self { members, now: Moment::ZERO, applied, cut: Vec::new(), config }
     }
 
-    /// A group of the founder and the members that it added, all caught up.
+    /// A group of the creator and the members that it added, all caught up.
     fn of(others: &[NodeKey], config: Config) -> Self {
         let mut group = Self::new(config);
         for key in others {

@@ -9,15 +9,15 @@ fn seen(role: Role, well: bool) -> Seen {
     Seen { role, follows: well, heard: well, lost: !well }
 }
 
-/// Members as letters, the leader first: V and L are healthy, v and l are lost.
-fn members(letters: &str) -> BTreeMap<NodeKey, Seen> {
+/// Members as initials, the leader first: V and L are healthy, v and l are lost.
+fn members(initials: &str) -> BTreeMap<NodeKey, Seen> {
     let role = |c: char| if c.eq_ignore_ascii_case(&'v') { Role::Voter } else { Role::Learner };
-    (1..).zip(letters.chars()).map(|(k, c)| (NodeKey(k), seen(role(c), c.is_uppercase()))).collect()
+    (1..).zip(initials.chars()).map(|(k, c)| (NodeKey(k), seen(role(c), c.is_uppercase()))).collect()
 }
 
-fn step(letters: &str, asked: &[(u64, Wish)]) -> Option<Step> {
-    let asked = asked.iter().map(|(key, wish)| (NodeKey(*key), *wish)).collect();
-    let members = members(letters);
+fn step(initials: &str, asked: &[(u64, MemberRequest)]) -> Option<Step> {
+    let asked = asked.iter().map(|(key, request)| (NodeKey(*key), *request)).collect();
+    let members = members(initials);
     View { me: ME, joint: Joint::No, members: &members, asked: &asked, voters_max: 5 }.next_step()
 }
 
@@ -43,7 +43,7 @@ fn groups_have_an_odd_number_of_voters() {
 
 #[test]
 fn who_comes_learns_first_and_votes_when_there_are_two() {
-    assert_eq!(step("V", &[(2, Wish::Add)]), changes("-2"));
+    assert_eq!(step("V", &[(2, MemberRequest::Add)]), changes("-2"));
     assert_eq!(step("VL", &[]), None);
     assert_eq!(step("VLL", &[]), changes("+2 +3"));
     assert_eq!(step("VLl", &[]), None, "never an even number");
@@ -60,20 +60,24 @@ fn a_lost_voter_is_replaced_if_there_is_somebody() {
 
 #[test]
 fn who_goes_goes_first() {
-    assert_eq!(step("VVv", &[(3, Wish::Remove), (9, Wish::Add)]), changes("-2 x3"));
-    assert_eq!(step("VVVL", &[(3, Wish::Remove)]), changes("x3 +4"));
-    assert_eq!(step("VL", &[(2, Wish::Remove)]), changes("x2"));
-    assert_eq!(step("V", &[(9, Wish::Remove)]), changes("x9"), "so that it is not added later");
+    assert_eq!(step("VVv", &[(3, MemberRequest::Remove), (9, MemberRequest::Add)]), changes("-2 x3"));
+    assert_eq!(step("VVVL", &[(3, MemberRequest::Remove)]), changes("x3 +4"));
+    assert_eq!(step("VL", &[(2, MemberRequest::Remove)]), changes("x2"));
+    assert_eq!(step("V", &[(9, MemberRequest::Remove)]), changes("x9"), "so that it is not added later");
 }
 
 #[test]
 fn a_leader_that_goes_hands_over() {
-    let me = [(1, Wish::Remove)];
+    let me = [(1, MemberRequest::Remove)];
     assert_eq!(step("VL", &me), changes("-1 +2"));
     assert_eq!(step("VVV", &me), changes("-1 -3"));
     assert_eq!(step("VVVL", &me), changes("-1 +4"));
     assert_eq!(step("LVL", &me), Some(Step::Transfer(NodeKey(2))));
-    assert_eq!(step("V", &[(1, Wish::Remove), (9, Wish::Add)]), changes("-9"), "who may take over");
+    assert_eq!(
+        step("V", &[(1, MemberRequest::Remove), (9, MemberRequest::Add)]),
+        changes("-9"),
+        "who may take over"
+    );
     assert_eq!(step("Vl", &me), None, "nobody can");
     assert_eq!(step("Vvv", &me), None, "nobody can");
 }
@@ -82,11 +86,11 @@ fn a_leader_that_goes_hands_over() {
 fn the_voters_are_never_those_who_are_not_there() {
     // The leader and another member want to leave; the third is dead, and nobody has reported that
     // yet.
-    assert_eq!(step("VvV", &[(1, Wish::Remove), (3, Wish::Remove)]), changes("-2 x3"));
+    assert_eq!(step("VvV", &[(1, MemberRequest::Remove), (3, MemberRequest::Remove)]), changes("-2 x3"));
     let silent = Seen { role: Role::Voter, follows: true, heard: false, lost: false };
     let mut members = members("VV");
     members.insert(NodeKey(3), silent);
-    let asked = BTreeMap::from([(NodeKey(1), Wish::Remove), (NodeKey(2), Wish::Remove)]);
+    let asked = BTreeMap::from([(NodeKey(1), MemberRequest::Remove), (NodeKey(2), MemberRequest::Remove)]);
     let view = View { me: ME, joint: Joint::No, members: &members, asked: &asked, voters_max: 5 };
     assert_eq!(view.next_step(), changes("x2 -3"));
     members.insert(NodeKey(4), seen(Role::Learner, true));
@@ -96,7 +100,7 @@ fn the_voters_are_never_those_who_are_not_there() {
 
 #[test]
 fn a_joint_step_is_ended_first() {
-    let (members, asked) = (members("VVL"), BTreeMap::from([(NodeKey(9), Wish::Add)]));
+    let (members, asked) = (members("VVL"), BTreeMap::from([(NodeKey(9), MemberRequest::Add)]));
     let mut view = View { me: ME, joint: Joint::WithMe, members: &members, asked: &asked, voters_max: 5 };
     assert_eq!(view.next_step(), changes(""));
     view.joint = Joint::WithoutMe;
@@ -107,10 +111,10 @@ proptest! {
     /// Whatever the state of the group, the steps end, and the voters are an odd number of the
     /// members that stay.
     #[test]
-    fn steps_come_to_an_end(letters in "V[VvLl]{0,12}", goers in proptest::collection::btree_set(1u64..14, 0..4)) {
-        let mut now = members(&letters);
-        let mut asked: BTreeMap<_, _> = goers.into_iter().map(|key| (NodeKey(key), Wish::Remove)).collect();
-        asked.insert(NodeKey(99), Wish::Add);
+    fn steps_come_to_an_end(initials in "V[VvLl]{0,12}", goers in proptest::collection::btree_set(1u64..14, 0..4)) {
+        let mut now = members(&initials);
+        let mut asked: BTreeMap<_, _> = goers.into_iter().map(|key| (NodeKey(key), MemberRequest::Remove)).collect();
+        asked.insert(NodeKey(99), MemberRequest::Add);
         let mut me = ME;
         let mut before = now.values().filter(|seen| seen.role == Role::Voter).count();
         for steps in 0.. {

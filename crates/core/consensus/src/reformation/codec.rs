@@ -190,7 +190,7 @@ impl Message {
             5 => Self::Accept { head: read_head(r)?, ballot: read_ballot(r)?, proposal: read_proposal(r)? },
             6 => Self::Accepted { ballot: read_ballot(r)?, keys: read_keys(r)? },
             7 => Self::Formed { proposal: read_proposal(r)? },
-            value => return Err(MessageError::Unknown { what: "kind of a message", at: 0, value }),
+            value => return Err(MessageError::Unknown { item: "kind of a message", at: 0, value }),
         };
         reader.end()?;
         Ok(message)
@@ -210,12 +210,12 @@ fn read_key(r: &mut Reader) -> Result<NodeKey, MessageError> {
     r.number("node key", 1, u64::MAX).map(NodeKey)
 }
 
-fn read_count(r: &mut Reader, what: &'static str, each: usize) -> Result<usize, MessageError> {
+fn read_count(r: &mut Reader, item: &'static str, each: usize) -> Result<usize, MessageError> {
     let at = r.at();
-    let count = r.count(what, each)?;
+    let count = r.count(item, each)?;
     if count > VOTERS_MAX {
         let (value, most) = (count as u64, VOTERS_MAX as u64);
-        return Err(MessageError::Range { what, at, value, least: 0, most });
+        return Err(MessageError::Range { item, at, value, least: 0, most });
     }
     Ok(count)
 }
@@ -230,8 +230,8 @@ fn put_contact(out: &mut BytesMut, contact: &Contact) {
     contact.urls.iter().for_each(|url| put_string(out, url.as_bytes()));
 }
 
-fn read_text(r: &mut Reader, what: &'static str) -> Result<String, MessageError> {
-    let octets = r.string(what)?;
+fn read_text(r: &mut Reader, item: &'static str) -> Result<String, MessageError> {
+    let octets = r.string(item)?;
     let wrong = |_| MessageError::Impossible { why: "a text that is not UTF-8", value: octets.len() as u64 };
     String::from_utf8(octets.to_vec()).map_err(wrong)
 }
@@ -290,19 +290,19 @@ fn read_ballot(r: &mut Reader) -> Result<Ballot, MessageError> {
 fn put_proposal(out: &mut BytesMut, proposal: &Proposal) {
     out.put_u64_le(proposal.network);
     out.put_u64_le(proposal.replaces);
-    out.put_u64_le(proposal.founder.0);
+    out.put_u64_le(proposal.creator.0);
     put_contacts(out, &proposal.voters);
 }
 
 fn read_proposal(r: &mut Reader) -> Result<Proposal, MessageError> {
     let network = r.number("number of a network", 1, u64::MAX)?;
     let replaces = r.number("number of a network", 1, u64::MAX)?;
-    let founder = read_key(r)?;
+    let creator = read_key(r)?;
     let voters = read_contacts(r)?;
     if voters.is_empty() {
         return Err(MessageError::Impossible { why: "a network without voters", value: network });
     }
-    Ok(Proposal { network, replaces, founder, voters })
+    Ok(Proposal { network, replaces, creator, voters })
 }
 
 fn put_accepted(out: &mut BytesMut, accepted: Option<&(Ballot, Proposal)>) {
@@ -335,7 +335,7 @@ mod tests {
             Configuration { term: 3, index: 70, voters: keys(&[1, 2, 3]), outgoing: keys(&[1]) };
         let head = Head { network: 77, configuration, contacts: contacts(&[1, 2, 3]) };
         let ballot = Ballot { round: 4, candidate: NodeKey(9) };
-        let proposal = Proposal { network: 78, replaces: 77, founder: NodeKey(9), voters: contacts(&[9]) };
+        let proposal = Proposal { network: 78, replaces: 77, creator: NodeKey(9), voters: contacts(&[9]) };
         Record { head, keys: keys(&[1, 9]), promised: ballot, accepted: Some((ballot, proposal)) }
     }
 

@@ -102,7 +102,7 @@ enum Effect {
     Form(Proposal),
 }
 
-/// The part of one node in founding successors. See the [module](self).
+/// The part of one node in creating successors. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Reformation {
     key: NodeKey,

@@ -31,15 +31,15 @@ pub struct Head {
 }
 
 impl Head {
-    /// Orders heads of one founder: a later network, or a later configuration of the same one, is
+    /// Orders heads of one creator: a later network, or a later configuration of the same one, is
     /// greater.
     pub fn version(&self) -> (u64, (u64, u64)) {
         (self.network, self.configuration.version())
     }
 
-    /// Whether both networks have one founder; otherwise they cannot be compared.
+    /// Whether both networks have one creator; otherwise they cannot be compared.
     pub fn is_related(&self, other: &Self) -> bool {
-        base::is_same_founder(self.network, other.network)
+        base::is_same_creator(self.network, other.network)
     }
 
     /// The names of the voters, sorted; the key stands for a voter without a name.
@@ -68,7 +68,7 @@ pub struct Proposal {
     /// The number of the network that is lost.
     pub replaces: u64,
     /// The node that names the group: the candidate that made the proposal.
-    pub founder: NodeKey,
+    pub creator: NodeKey,
     /// Its first voters: an odd number of the nodes that promised.
     pub voters: BTreeMap<NodeKey, Contact>,
 }
@@ -78,15 +78,15 @@ impl Proposal {
     /// voters.
     pub(super) fn new(
         (network, replaces): (u64, u64),
-        founder: NodeKey,
+        creator: NodeKey,
         promised: &BTreeMap<NodeKey, Contact>,
     ) -> Self {
         let count = promised.len().min(FIRST_VOTERS_MAX);
         let count = count - (1 - count % 2);
-        let others = promised.iter().filter(|(key, _)| **key != founder);
-        let voters = promised.get_key_value(&founder).into_iter().chain(others).take(count);
+        let others = promised.iter().filter(|(key, _)| **key != creator);
+        let voters = promised.get_key_value(&creator).into_iter().chain(others).take(count);
         let voters = voters.map(|(key, contact)| (*key, contact.clone())).collect();
-        Self { network, replaces, founder, voters }
+        Self { network, replaces, creator, voters }
     }
 
     pub(super) fn head(&self) -> Head {

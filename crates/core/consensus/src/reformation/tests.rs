@@ -204,7 +204,7 @@ impl World {
         }
     }
 
-    fn trouble(&mut self) {
+    fn fault_plan(&mut self) {
         let at = usize::try_from(self.below(NODES)).expect("small");
         match self.below(10) {
             0..3 => self.crash(at),
@@ -263,7 +263,7 @@ fn troubled(seed: u64, mutation: Mutation) -> (World, Option<String>) {
     for _ in 0..40 {
         let pause = Duration::from_millis(50 + world.below(900));
         world.run(pause);
-        world.trouble();
+        world.fault_plan();
     }
     let rivals = world.rivals.clone();
     (world, rivals)
@@ -337,12 +337,12 @@ fn who_knows_less_goes_on_with_what_is_newer() {
     // A candidate with the old network is told of the newer one.
     let ballot = Ballot { round: 1, candidate: NodeKey(2) };
     node.handle_message(now, NodeKey(2), Message::Prepare { head: old, ballot });
-    let told = std::iter::from_fn(|| node.poll_message()).collect::<Vec<_>>();
-    assert!(told.iter().any(|(to, message)| {
+    let sent = std::iter::from_fn(|| node.poll_message()).collect::<Vec<_>>();
+    assert!(sent.iter().any(|(to, message)| {
         *to == Recipient::One(NodeKey(2))
             && matches!(message, Message::Standing { head, .. } if *head == newer)
     }));
-    // Networks of another founder do not concern it.
+    // Networks of another creator do not concern it.
     let foreign = Head { network: 9 << 44, ..newer.clone() };
     node.handle_message(now, NodeKey(3), Message::Prepare { head: foreign, ballot });
     assert_eq!(node.poll_message(), None);
@@ -350,7 +350,7 @@ fn who_knows_less_goes_on_with_what_is_newer() {
 }
 
 #[test]
-fn one_voter_alone_founds_the_successor() {
+fn one_voter_alone_creates_the_successor() {
     let mut machine = {
         let configuration = Configuration::initial(BTreeSet::from([NodeKey(1)]));
         let head = Head { network: FIRST, configuration, contacts: BTreeMap::new() };

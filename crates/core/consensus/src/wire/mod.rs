@@ -50,10 +50,10 @@ pub enum MessageError {
         from: NodeKey,
     },
     /// The message ends too early.
-    #[error("{what} at byte {at} needs {need} bytes, {left} are left")]
+    #[error("{item} at byte {at} needs {need} bytes, {left} are left")]
     Truncated {
         /// The field.
-        what: &'static str,
+        item: &'static str,
         /// Offset of the field.
         at: usize,
         /// Length of the field in bytes.
@@ -62,20 +62,20 @@ pub enum MessageError {
         left: usize,
     },
     /// A code without a meaning.
-    #[error("{what} at byte {at} has no value {value}")]
+    #[error("{item} at byte {at} has no value {value}")]
     Unknown {
         /// The field.
-        what: &'static str,
+        item: &'static str,
         /// Offset of the field.
         at: usize,
         /// The value found.
         value: u8,
     },
     /// A number is out of its range.
-    #[error("{what} at byte {at} is {value}, not between {least} and {most}")]
+    #[error("{item} at byte {at} is {value}, not between {least} and {most}")]
     Range {
         /// The field.
-        what: &'static str,
+        item: &'static str,
         /// Offset of the field.
         at: usize,
         /// The value found.
@@ -105,7 +105,7 @@ pub enum MessageError {
 
 /// A request of a member to the leader about a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub(crate) enum MemberRequest {
     Add,
     Remove,
 }
@@ -120,7 +120,7 @@ pub(crate) enum Packet {
     /// From the leader of `term`: the sender's proposals below `next` stand in its log.
     Accepted { term: u64, next: u64 },
     /// To the leader: nodes to be added or removed.
-    Requests(Vec<(Wish, NodeKey)>),
+    Requests(Vec<(MemberRequest, NodeKey)>),
     /// From a member that has applied the log up to `applied` and hears no leader: am I still a
     /// member?
     Probe { applied: u64 },
@@ -156,8 +156,8 @@ pub(crate) fn encode(group: NodeKey, packet: &Packet) -> Bytes {
         }
         Packet::Requests(list) => {
             put_len(&mut out, list.len());
-            for (wish, key) in list {
-                out.put_u8(u8::from(*wish == Wish::Remove));
+            for (request, key) in list {
+                out.put_u8(u8::from(*request == MemberRequest::Remove));
                 out.put_u64_le(key.0);
             }
         }
@@ -186,7 +186,7 @@ pub(crate) fn decode(from: NodeKey, to: NodeKey, bytes: Bytes) -> Result<(NodeKe
         4 => decode_requests(&mut reader)?,
         5 => Packet::Probe { applied: reader.number("applied index", 0, INDEX_MAX)? },
         6 => Packet::Removed,
-        value => return Err(MessageError::Unknown { what: "kind", at: 1, value }),
+        value => return Err(MessageError::Unknown { item: "kind", at: 1, value }),
     };
     reader.end()?;
     Ok((group, packet))
@@ -207,12 +207,12 @@ fn decode_requests(reader: &mut Reader) -> Result<Packet, MessageError> {
     let count = reader.count("number of requests", 9)?;
     if count > REQUESTS_MAX {
         let (value, most) = (count as u64, REQUESTS_MAX as u64);
-        return Err(MessageError::Range { what: "number of requests", at, value, least: 0, most });
+        return Err(MessageError::Range { item: "number of requests", at, value, least: 0, most });
     }
     let mut list = Vec::with_capacity(count);
     for _ in 0..count {
-        let wish = if reader.flag("request")? { Wish::Remove } else { Wish::Add };
-        list.push((wish, NodeKey(reader.number("node key", 1, u64::MAX)?)));
+        let request = if reader.flag("request")? { MemberRequest::Remove } else { MemberRequest::Add };
+        list.push((request, NodeKey(reader.number("node key", 1, u64::MAX)?)));
     }
     Ok(Packet::Requests(list))
 }

@@ -150,7 +150,7 @@ fn put_entry(out: &mut BytesMut, entry: &Entry) {
 pub(super) fn decode(from: NodeKey, to: NodeKey, r: &mut Reader) -> Result<Message, MessageError> {
     let at = r.at();
     let value = r.u8(KIND)?;
-    let kind = kind_of(value).ok_or(MessageError::Unknown { what: KIND, at, value })?;
+    let kind = kind_of(value).ok_or(MessageError::Unknown { item: KIND, at, value })?;
     let mut m = Message::default();
     m.set_msg_type(kind);
     (m.from, m.to) = (from.0, to.0);
@@ -187,8 +187,8 @@ pub(super) fn decode(from: NodeKey, to: NodeKey, r: &mut Reader) -> Result<Messa
     Ok(m)
 }
 
-fn index(r: &mut Reader, what: &'static str) -> Result<u64, MessageError> {
-    r.number(what, 0, INDEX_MAX)
+fn index(r: &mut Reader, item: &'static str) -> Result<u64, MessageError> {
+    r.number(item, 0, INDEX_MAX)
 }
 
 fn decode_append(m: &mut Message, r: &mut Reader) -> Result<(), MessageError> {
@@ -228,7 +228,7 @@ fn decode_entry(r: &mut Reader) -> Result<Entry, MessageError> {
         };
     }
     if kind != 1 {
-        return Err(MessageError::Unknown { what: "kind of entry", at, value: kind });
+        return Err(MessageError::Unknown { item: "kind of entry", at, value: kind });
     }
     let changes = decode_changes(r)?;
     let data = change::to_raft(&changes).write_to_bytes();
@@ -249,7 +249,7 @@ fn decode_changes(r: &mut Reader) -> Result<Vec<Change>, MessageError> {
             1 => Change::Set(key, Role::Learner),
             2 => Change::Set(key, Role::Voter),
             3 => Change::Remove(key),
-            value => return Err(MessageError::Unknown { what: "kind of change", at, value }),
+            value => return Err(MessageError::Unknown { item: "kind of change", at, value }),
         });
         if !keys.insert(key) || keys.len() > MEMBERS_MAX {
             return Err(MessageError::Impossible { why: "two changes of one node", value: key.0 });
@@ -284,9 +284,9 @@ fn decode_snapshot(m: &mut Message, r: &mut Reader) -> Result<(), MessageError> 
     Ok(())
 }
 
-fn decode_keys(r: &mut Reader, what: &'static str) -> Result<Vec<u64>, MessageError> {
-    let count = r.count(what, 8)?;
-    (0..count).map(|_| r.number(what, 1, u64::MAX)).collect()
+fn decode_keys(r: &mut Reader, item: &'static str) -> Result<Vec<u64>, MessageError> {
+    let count = r.count(item, 8)?;
+    (0..count).map(|_| r.number(item, 1, u64::MAX)).collect()
 }
 
 pub(super) fn body_bytes(message: &Message) -> usize {

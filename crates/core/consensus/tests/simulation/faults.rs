@@ -5,7 +5,7 @@ use std::time::Duration;
 use base::{Moment, NodeKey};
 use consensus::Role;
 
-use crate::world::{Weather, World};
+use crate::world::{FaultProfile, World};
 
 const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
@@ -33,14 +33,14 @@ impl Faults {
             let step = ms(20 + world.below(150));
             world.run_until(world.now + step);
             self.work(world);
-            self.trouble(world);
+            self.fault_plan(world);
             self.notice(world);
         }
     }
 
     /// Ends all faults: no node is stopped or cut off any longer, and no message is lost.
     pub(crate) fn calm(&mut self, world: &mut World) -> Duration {
-        world.weather = Weather { delay_min: 1, delay_max: 5, ..Weather::default() };
+        world.faults = FaultProfile { delay_min: 1, delay_max: 5, ..FaultProfile::default() };
         self.heal_now(world);
         let start = world.now;
         while !world.is_calm() && !world.over {
@@ -65,34 +65,34 @@ impl Faults {
         }
     }
 
-    fn trouble(&mut self, world: &mut World) {
+    fn fault_plan(&mut self, world: &mut World) {
         let some = world.nodes.keys().copied().collect::<Vec<_>>();
-        let who = some[usize::try_from(world.below(some.len() as u64)).unwrap()];
+        let node = some[usize::try_from(world.below(some.len() as u64)).unwrap()];
         match world.below(40) {
             0 | 1 if world.nodes.len() < 7 => {
                 world.join();
             }
-            2 => self.kill(world, who),
+            2 => self.kill(world, node),
             3 => {
                 if let Some(leader) = world.leader() {
                     self.kill(world, leader);
                 }
             }
             4 if self.heal.is_none() => self.split(world),
-            5 if world.nodes.len() > 2 && !world.nodes[&who].leaving => {
-                world.nodes.get_mut(&who).unwrap().leaving = true;
+            5 if world.nodes.len() > 2 && !world.nodes[&node].leaving => {
+                world.nodes.get_mut(&node).unwrap().leaving = true;
                 let now = world.now;
-                world.call(who, |consensus| consensus.remove(now, who));
+                world.call(node, |consensus| consensus.remove(now, node));
                 self.notice = Some(now + ms(500));
             }
             6 => {
                 let until = world.now + ms(100 + world.below(1_500));
-                world.nodes.get_mut(&who).unwrap().paused = until;
+                world.nodes.get_mut(&node).unwrap().paused = until;
             }
             7 => {
                 let delay_max = 5 + world.below(120);
                 let (loss, doubling) = (world.below(200), world.below(100));
-                world.weather = Weather { loss, doubling, delay_min: 1, delay_max };
+                world.faults = FaultProfile { loss, doubling, delay_min: 1, delay_max };
             }
             _ => {}
         }

@@ -12,7 +12,7 @@ use crate::oracle::{Applied, NOTHING, Oracle, body_head, fold};
 
 /// Faults of the network: shares of messages in parts of 1,000, delays in milliseconds.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Weather {
+pub(crate) struct FaultProfile {
     pub(crate) loss: u64,
     pub(crate) doubling: u64,
     pub(crate) delay_min: u64,
@@ -45,7 +45,7 @@ impl Node {
 pub(crate) struct World {
     pub(crate) nodes: BTreeMap<NodeKey, Node>,
     pub(crate) oracle: Oracle,
-    pub(crate) weather: Weather,
+    pub(crate) faults: FaultProfile,
     pub(crate) now: Moment,
     pub(crate) rng: Rng,
     pub(crate) dead: BTreeSet<NodeKey>,
@@ -66,7 +66,7 @@ impl World {
         let mut world = Self {
             nodes: BTreeMap::new(),
             oracle: Oracle::default(),
-            weather: Weather { delay_min: 1, delay_max: 5, ..Weather::default() },
+            faults: FaultProfile { delay_min: 1, delay_max: 5, ..FaultProfile::default() },
             now: Moment::ZERO,
             rng: seed.split("world").rng(),
             dead: BTreeSet::new(),
@@ -80,8 +80,8 @@ impl World {
             over: false,
         };
         let key = world.fresh_key();
-        let founder = Consensus::bootstrap(key, seed, world.config.clone()).unwrap();
-        world.put(key, founder);
+        let creator = Consensus::bootstrap(key, seed, world.config.clone()).unwrap();
+        world.put(key, creator);
         world
     }
 
@@ -134,9 +134,9 @@ impl World {
         self.drain(key);
     }
 
-    pub(crate) fn call(&mut self, key: NodeKey, what: impl FnOnce(&mut Consensus)) {
+    pub(crate) fn call(&mut self, key: NodeKey, happening: impl FnOnce(&mut Consensus)) {
         if let Some(node) = self.nodes.get_mut(&key) {
-            what(&mut node.consensus);
+            happening(&mut node.consensus);
             self.drain(key);
         }
     }
@@ -184,7 +184,7 @@ impl World {
 
     fn post(&mut self, from: NodeKey, to: NodeKey, message: &Bytes) {
         self.digest = fold(fold(self.digest, &to.0.to_le_bytes()), message);
-        let Weather { loss, doubling, delay_min, delay_max } = self.weather;
+        let FaultProfile { loss, doubling, delay_min, delay_max } = self.faults;
         let copies = 1 + u64::from(self.chance(doubling));
         for _ in 0..copies {
             if self.chance(loss) {

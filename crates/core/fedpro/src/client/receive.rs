@@ -60,7 +60,7 @@ impl Session {
             }
             _ => Err(FrameError::Unexpected {
                 message_type: header.message_type,
-                place: "before the session is open",
+                context: "before the session is open",
             }),
         }
     }
@@ -85,7 +85,7 @@ impl Session {
             }
             _ => Err(FrameError::Unexpected {
                 message_type: header.message_type,
-                place: "before the session is resumed",
+                context: "before the session is resumed",
             }),
         }
     }
@@ -106,7 +106,7 @@ impl Session {
             _ => {
                 return Err(FrameError::Unexpected {
                     message_type,
-                    place: "from a server whose session runs",
+                    context: "from a server whose session runs",
                 });
             }
         }

@@ -364,9 +364,9 @@ impl Session {
     /// The server broke the protocol. The session ends; a last message to the server is attempted.
     pub(super) fn give_up(&mut self, reason: LostReason) {
         self.actions.push_back(Action::CloseConnection);
-        let tell = matches!(self.state, State::Running | State::Terminating { .. });
+        let notify = matches!(self.state, State::Running | State::Terminating { .. });
         self.lose(reason);
-        self.farewell = tell.then_some(Control::TerminateSession);
+        self.farewell = notify.then_some(Control::TerminateSession);
     }
 
     pub(super) fn lose(&mut self, reason: LostReason) {

@@ -4,7 +4,7 @@ use super::FrameError;
 use std::fmt;
 
 macro_rules! codes {
-    ($(#[$meta:meta])* $name:ident, $what:literal { $($(#[$vmeta:meta])* $variant:ident = $code:literal,)+ }) => {
+    ($(#[$meta:meta])* $name:ident, $item:literal { $($(#[$vmeta:meta])* $variant:ident = $code:literal,)+ }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[repr(u32)]
@@ -26,7 +26,7 @@ macro_rules! codes {
             pub const fn from_code(code: u32) -> Result<Self, FrameError> {
                 match code {
                     $($code => Ok($name::$variant),)+
-                    _ => Err(FrameError::UnknownCode { field: $what, code }),
+                    _ => Err(FrameError::UnknownCode { field: $item, code }),
                 }
             }
         }

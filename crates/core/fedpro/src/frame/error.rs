@@ -47,12 +47,12 @@ pub enum FrameError {
     },
     /// A message of this type is not allowed here: it has the wrong direction or comes at the wrong
     /// moment.
-    #[error("{message_type:?} is not expected {place}")]
+    #[error("{message_type:?} is not expected {context}")]
     Unexpected {
         /// Type of the message.
         message_type: MessageType,
         /// Where or when it arrived.
-        place: &'static str,
+        context: &'static str,
     },
     /// The message names another session than the one that its connection carries.
     #[error("{message_type:?} is for session {got:#018x}, the connection is of another session")]

@@ -171,7 +171,7 @@ fn control(kind: MessageType, payload: &[u8]) -> Result<Control, FrameError> {
         | MessageType::CallResponse
         | MessageType::CallbackRequest
         | MessageType::CallbackResponse => {
-            return Err(FrameError::Unexpected { message_type: kind, place: "among control messages" });
+            return Err(FrameError::Unexpected { message_type: kind, context: "among control messages" });
         }
     })
 }

@@ -223,8 +223,8 @@ impl Connection {
 /// `sum`.
 fn level(amounts: &[usize], sum: usize) -> usize {
     let mut rest = sum;
-    for (place, &amount) in amounts.iter().enumerate() {
-        let share = rest / (amounts.len() - place);
+    for (index, &amount) in amounts.iter().enumerate() {
+        let share = rest / (amounts.len() - index);
         if amount > share {
             return share;
         }

@@ -85,7 +85,7 @@ impl Endpoint {
             }
             _ => Err(FrameError::Unexpected {
                 message_type: header.message_type,
-                place: "as the first message of a connection",
+                context: "as the first message of a connection",
             }),
         }
     }
@@ -204,7 +204,7 @@ impl Endpoint {
             _ => {
                 return Err(FrameError::Unexpected {
                     message_type: header.message_type,
-                    place: "from a client whose session runs",
+                    context: "from a client whose session runs",
                 });
             }
         }

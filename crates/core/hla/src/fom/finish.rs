@@ -59,8 +59,8 @@ impl Merge {
         }
         for (at, first, message) in wrong {
             self.index = at.module;
-            let place = self.place(first);
-            self.error(at.offset, message, format!("another name than at {place}"));
+            let location = self.location(first);
+            self.error(at.offset, message, format!("another name than at {location}"));
         }
     }
 
@@ -88,9 +88,9 @@ impl Merge {
 
     fn inherit_in_object_classes(&mut self) {
         let classes = &mut self.tables.object_classes;
-        for place in 0..classes.len() {
+        for index in 0..classes.len() {
             // A superclass has a smaller handle, so it is complete.
-            let (done, rest) = classes.split_at_mut(place);
+            let (done, rest) = classes.split_at_mut(index);
             let class = &mut rest[0];
             let parent = class.parent.map(|parent| &done[parent.0 as usize - 1]);
             let inherited: &[AttributeHandle] = parent.map_or(&[], |parent| &parent.attributes);
@@ -103,8 +103,8 @@ impl Merge {
 
     fn inherit_in_interaction_classes(&mut self) {
         let classes = &mut self.tables.interaction_classes;
-        for place in 0..classes.len() {
-            let (done, rest) = classes.split_at_mut(place);
+        for index in 0..classes.len() {
+            let (done, rest) = classes.split_at_mut(index);
             let class = &mut rest[0];
             let parent = class.parent.map(|parent| &done[parent.0 as usize - 1]);
             let inherited: &[ParameterHandle] = parent.map_or(&[], |parent| &parent.parameters);
@@ -147,7 +147,7 @@ fn append<H: Copy + Ord>(list: &mut Vec<H>, slots: &mut Vec<(H, u32)>, inherited
             list.push(handle);
         }
     }
-    *slots = list.iter().enumerate().map(|(place, &handle)| (handle, place as u32)).collect();
+    *slots = list.iter().enumerate().map(|(index, &handle)| (handle, index as u32)).collect();
     slots.sort_unstable();
 }
 

@@ -129,7 +129,7 @@ impl Budget {
     /// [`FomErrorKind::ErrorReading`]: the modules of the call together cost too much.
     pub fn charge_known(&mut self, module: &Module, limits: &Limits) -> Result<(), FomError> {
         let Cost { nodes, lookups } = module.cost();
-        let over = |what| FomError::of_file(FomErrorKind::ErrorReading, module.designator(), what);
+        let over = |item| FomError::of_file(FomErrorKind::ErrorReading, module.designator(), item);
         self.nodes = self.nodes.checked_sub(nodes).ok_or_else(|| over(over_nodes(limits)))?;
         self.lookups = self.lookups.checked_sub(lookups).ok_or_else(|| over(over_lookups(limits)))?;
         Ok(())

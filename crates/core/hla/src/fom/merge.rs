@@ -59,7 +59,7 @@ pub(super) struct Merge {
     /// Directed interactions, looked up when all interaction classes are known.
     pub(super) directed: Vec<(ObjectClassHandle, Reference, u32)>,
     /// The module's repetition of the MOM of another edition has already been reported.
-    pub(super) told_of_foreign_mom: bool,
+    pub(super) foreign_mom_reported: bool,
     findings: Vec<Diagnostic>,
     errors: usize,
 }
@@ -70,7 +70,7 @@ impl Merge {
             tables,
             index: 0,
             directed: Vec::new(),
-            told_of_foreign_mom: false,
+            foreign_mom_reported: false,
             findings: Vec::new(),
             errors: 0,
         }
@@ -136,7 +136,7 @@ impl Merge {
     pub(super) fn module(&self, index: u32) -> &Module {
         match index.checked_sub(1) {
             None => &self.tables.mim,
-            Some(place) => &self.tables.modules[place as usize],
+            Some(index) => &self.tables.modules[index as usize],
         }
     }
 
@@ -149,10 +149,10 @@ impl Merge {
     }
 
     /// `file:line:column` of an earlier entry; only the file once no more findings are kept.
-    pub(super) fn place(&self, origin: Origin) -> String {
+    pub(super) fn location(&self, origin: Origin) -> String {
         let source = self.source(origin.module);
         if self.findings.len() < MOST_FINDINGS {
-            source.place(origin.offset)
+            source.location(origin.offset)
         } else {
             source.designator.clone()
         }
@@ -179,12 +179,12 @@ impl Merge {
     /// Reports an entry that differs from an earlier one. The MIM's entry stands, with a warning;
     /// between FOM modules a difference is an error.
     pub(super) fn clash(&mut self, first: Origin, offset: Offset, message: String, expected: &str) {
-        let place = self.place(first);
+        let location = self.location(first);
         if first.module == 0 {
             let expected = Some(format!("{expected}, as the MIM has it, which stands"));
             self.report(Severity::Warning, offset, message, expected);
         } else {
-            self.error(offset, message, format!("{expected}, as at {place}"));
+            self.error(offset, message, format!("{expected}, as at {location}"));
         }
     }
 }

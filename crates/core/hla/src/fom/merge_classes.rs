@@ -19,15 +19,15 @@ use crate::handle::{
 
 impl Merge {
     pub(super) fn merge_object_classes(&mut self, module: &Module) {
-        self.told_of_foreign_mom = false;
+        self.foreign_mom_reported = false;
         for raw in &module.inner.object_classes {
             let handle = self.object_class(raw);
-            let place = handle.0 as usize - 1;
-            let class = &self.tables.object_classes[place];
+            let index = handle.0 as usize - 1;
+            let class = &self.tables.object_classes[index];
             if self.is_foreign_mom(&raw.path, OBJECT_ROOT, class.origin, module, raw.offset) {
                 continue;
             }
-            let class = &self.tables.object_classes[place];
+            let class = &self.tables.object_classes[index];
             let known = class.declared.keys().map(String::as_str);
             let given = raw.attributes.iter().map(|attribute| attribute.name.as_str());
             if let Some(wrong) = self.refuses_change(class.origin, known, given) {
@@ -39,7 +39,7 @@ impl Merge {
                 self.merge_attribute(handle, &raw.path, attribute);
             }
             let dimensions = self.dimensions(&raw.dimensions);
-            let class = &mut self.tables.object_classes[place];
+            let class = &mut self.tables.object_classes[index];
             unite(&mut class.own_dimensions, dimensions);
             for reference in &raw.directed_interactions {
                 self.directed.push((handle, reference.clone(), self.index));
@@ -94,8 +94,8 @@ impl Merge {
         let below_root = path.strip_prefix(root).and_then(|rest| rest.strip_prefix(".HLAmanager"));
         let in_mom = below_root.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
         let foreign = in_mom && first.module == 0 && module.edition() != self.tables.edition;
-        if foreign && !self.told_of_foreign_mom {
-            self.told_of_foreign_mom = true;
+        if foreign && !self.foreign_mom_reported {
+            self.foreign_mom_reported = true;
             let (theirs, ours) = (module.edition().year(), self.tables.edition.year());
             self.warning(
                 at,
@@ -179,9 +179,9 @@ impl Merge {
         transportation: Option<TransportationTypeHandle>,
         dimensions: Option<Vec<DimensionHandle>>,
     ) {
-        let place = handle.0 as usize - 1;
+        let index = handle.0 as usize - 1;
         let here = self.here(raw.offset);
-        let mut known = self.tables.attributes[place].clone();
+        let mut known = self.tables.attributes[index].clone();
         let first = known.origin;
         let mut wrong: Vec<(String, String)> = Vec::new();
         if is_given(&raw.datatype) && raw.datatype != known.datatype {
@@ -216,23 +216,23 @@ impl Merge {
         if self.index == 0 {
             known.origin = here;
         }
-        self.tables.attributes[place] = known;
-        for (what, expected) in wrong {
-            let message = format!("attribute `{}` of `{path}` has {what}", raw.name);
+        self.tables.attributes[index] = known;
+        for (item, expected) in wrong {
+            let message = format!("attribute `{}` of `{path}` has {item}", raw.name);
             self.clash(first, raw.offset, message, &expected);
         }
     }
 
     pub(super) fn merge_interactions(&mut self, module: &Module) {
-        self.told_of_foreign_mom = false;
+        self.foreign_mom_reported = false;
         for raw in &module.inner.interaction_classes {
             let handle = self.interaction_class(raw);
-            let place = handle.0 as usize - 1;
-            let class = &self.tables.interaction_classes[place];
+            let index = handle.0 as usize - 1;
+            let class = &self.tables.interaction_classes[index];
             if self.is_foreign_mom(&raw.path, INTERACTION_ROOT, class.origin, module, raw.offset) {
                 continue;
             }
-            let class = &self.tables.interaction_classes[place];
+            let class = &self.tables.interaction_classes[index];
             let known = class.declared.keys().map(String::as_str);
             let given = raw.parameters.iter().map(|parameter| parameter.name.as_str());
             if let Some(wrong) = self.refuses_change(class.origin, known, given) {
@@ -251,7 +251,7 @@ impl Merge {
                 );
             }
             let dimensions = self.dimensions(&raw.dimensions);
-            unite(&mut self.tables.interaction_classes[place].own_dimensions, dimensions);
+            unite(&mut self.tables.interaction_classes[index].own_dimensions, dimensions);
         }
     }
 
@@ -299,7 +299,7 @@ impl Merge {
     /// Merges transportation and order of an interaction class. The module that gives the
     /// parameters has more authority than one that repeats the class as scaffolding.
     fn merge_delivery(&mut self, handle: InteractionClassHandle, raw: &RawInteractionClass) {
-        let place = handle.0 as usize - 1;
+        let index = handle.0 as usize - 1;
         let transportation = raw.transportation.as_ref().and_then(|name| self.transportation(name));
         if transportation.is_none() && raw.order.is_none() {
             return;
@@ -309,7 +309,7 @@ impl Merge {
             (_, false) => Authority::Definition,
             (_, true) => Authority::Scaffolding,
         };
-        let known = &self.tables.interaction_classes[place];
+        let known = &self.tables.interaction_classes[index];
         let (mut stated, known_authority) = (known.stated, known.authority);
         let (mut final_transportation, mut final_order) = (known.transportation, known.order);
         let overrules = authority > known_authority;
@@ -331,19 +331,19 @@ impl Merge {
                 (final_order, stated.order) = (given, true);
             }
         }
-        let known = &mut self.tables.interaction_classes[place];
+        let known = &mut self.tables.interaction_classes[index];
         (known.transportation, known.order, known.stated) = (final_transportation, final_order, stated);
         known.authority = authority.max(known_authority);
         let first = known.origin;
-        for (what, expected) in wrong {
-            let message = format!("interaction class `{}` has {what}", raw.path);
+        for (item, expected) in wrong {
+            let message = format!("interaction class `{}` has {item}", raw.path);
             if authority == known_authority || known_authority == Authority::Mim {
                 self.clash(first, raw.offset, message, &expected);
             } else {
                 let stands =
                     if overrules { "this stands, for it gives the parameters" } else { "which stands" };
-                let place = self.place(first);
-                self.warning(raw.offset, format!("{message}, but {expected} at {place}; {stands}"));
+                let location = self.location(first);
+                self.warning(raw.offset, format!("{message}, but {expected} at {location}; {stands}"));
             }
         }
     }

@@ -31,21 +31,21 @@ impl Merge {
     pub(super) fn merge_datatypes(&mut self, module: &Module) {
         for raw in &module.inner.datatypes {
             let origin = self.here(raw.offset);
-            let Some(&place) = self.tables.datatype_names.get(&raw.datatype.name) else {
-                let place = self.tables.datatypes.len();
-                self.tables.datatype_names.insert(raw.datatype.name.clone(), place);
+            let Some(&index) = self.tables.datatype_names.get(&raw.datatype.name) else {
+                let index = self.tables.datatypes.len();
+                self.tables.datatype_names.insert(raw.datatype.name.clone(), index);
                 self.tables.datatypes.push((raw.datatype.clone(), origin));
                 continue;
             };
-            let (known, first) = self.tables.datatypes[place].clone();
+            let (known, first) = self.tables.datatypes[index].clone();
             if self.index == 0 {
-                self.tables.datatypes[place].1 = origin;
+                self.tables.datatypes[index].1 = origin;
             }
             if !is_equivalent(&known.kind, &raw.datatype.kind) {
                 match united(&known.kind, &raw.datatype.kind, self.tables.edition) {
                     Ok(kind) => {
                         let name = known.name.clone();
-                        self.tables.datatypes[place].0 = Arc::new(DataType { name, kind });
+                        self.tables.datatypes[index].0 = Arc::new(DataType { name, kind });
                     }
                     Err(wrong) => self.datatype_clash(first, module, raw.offset, &known, &wrong),
                 }
@@ -61,8 +61,8 @@ impl Merge {
         if strict {
             self.clash(first, at, message, "the same definition");
         } else {
-            let place = self.place(first);
-            self.warning(at, format!("{message}; the one at {place} stands"));
+            let location = self.location(first);
+            self.warning(at, format!("{message}; the one at {location} stands"));
         }
     }
 

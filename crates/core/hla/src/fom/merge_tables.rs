@@ -45,8 +45,8 @@ impl Merge {
             });
             return;
         };
-        let place = handle.0 as usize - 1;
-        let known = self.tables.dimensions[place].clone();
+        let index = handle.0 as usize - 1;
+        let known = self.tables.dimensions[index].clone();
         match raw.upper_bound {
             Some(bound) if known.bound_stated && bound != known.upper_bound => {
                 let message = format!("dimension `{}` has upper bound {bound}", raw.name);
@@ -54,8 +54,8 @@ impl Merge {
             }
             // The MIM leaves bounds open on purpose, so a FOM module does not close them.
             Some(bound) if !known.bound_stated && known.origin.module != 0 => {
-                self.tables.dimensions[place].upper_bound = bound;
-                self.tables.dimensions[place].bound_stated = true;
+                self.tables.dimensions[index].upper_bound = bound;
+                self.tables.dimensions[index].bound_stated = true;
             }
             _ => {}
         }
@@ -64,7 +64,7 @@ impl Merge {
             self.clash(known.origin, raw.offset, message, &range_text(known.default));
         }
         if self.index == 0 {
-            self.tables.dimensions[place].origin = origin;
+            self.tables.dimensions[index].origin = origin;
         }
     }
 
@@ -100,12 +100,12 @@ impl Merge {
 
     fn merge_update_rate(&mut self, name: &str, rate: f64, offset: Offset) {
         let origin = self.here(offset);
-        let Some(&place) = self.tables.update_rate_names.get(name) else {
+        let Some(&index) = self.tables.update_rate_names.get(name) else {
             self.tables.update_rate_names.insert(name.to_owned(), self.tables.update_rates.len());
             self.tables.update_rates.push(UpdateRate { name: name.to_owned(), rate, origin });
             return;
         };
-        let known = self.tables.update_rates[place].clone();
+        let known = self.tables.update_rates[index].clone();
         if known.rate != rate {
             let message = format!("update rate `{name}` is {rate} per second");
             self.clash(known.origin, offset, message, &known.rate.to_string());
@@ -117,8 +117,9 @@ impl Merge {
         match known {
             Some(first) if first.module != 0 || self.index == 0 => {
                 if switch(&self.tables.switches, raw.name) != raw.value {
-                    let place = self.place(first);
-                    let message = format!("switch `{}` was set otherwise at {place}, which stands", raw.name);
+                    let location = self.location(first);
+                    let message =
+                        format!("switch `{}` was set otherwise at {location}, which stands", raw.name);
                     self.warning(raw.offset, message);
                 }
             }
@@ -141,8 +142,9 @@ impl Merge {
                 // The time representation is chosen when the federation is created, so nothing
                 // depends on this.
                 Some(known) if is_given(&row.datatype) && row.datatype != known.datatype => {
-                    let place = self.place(known.origin);
-                    let message = format!("the data type of `{name}` was another at {place}, which stands");
+                    let location = self.location(known.origin);
+                    let message =
+                        format!("the data type of `{name}` was another at {location}, which stands");
                     self.warning(row.origin.offset, message);
                 }
                 Some(_) => {}
@@ -230,8 +232,8 @@ fn set_switch(switches: &mut Switches, name: &str, value: SwitchValue) {
     match value {
         SwitchValue::Resign(action) => switches.automatic_resign_action = action,
         SwitchValue::Enabled(enabled) => {
-            if let Some(place) = flag(switches, name) {
-                *place = enabled;
+            if let Some(location) = flag(switches, name) {
+                *location = enabled;
             }
         }
     }

@@ -56,7 +56,7 @@ pub struct ObjectClass {
     pub(super) own_attributes: Vec<AttributeHandle>,
     pub(super) own_dimensions: Vec<DimensionHandle>,
     pub(super) own_directed: Vec<InteractionClassHandle>,
-    /// `(attribute, place in attributes)`, sorted by attribute.
+    /// `(attribute, index in attributes)`, sorted by attribute.
     pub(super) slots: Vec<(AttributeHandle, u32)>,
     pub(super) sharing: String,
     pub(super) origin: Origin,
@@ -137,7 +137,7 @@ pub struct InteractionClass {
     pub(super) declared: BTreeMap<String, ParameterHandle>,
     pub(super) own_parameters: Vec<ParameterHandle>,
     pub(super) own_dimensions: Vec<DimensionHandle>,
-    /// `(parameter, place in parameters)`, sorted by parameter.
+    /// `(parameter, index in parameters)`, sorted by parameter.
     pub(super) slots: Vec<(ParameterHandle, u32)>,
     pub(super) stated: Stated,
     /// The authority of the module that stated transportation and order.
@@ -506,7 +506,7 @@ impl Fdd {
 
     /// The maximum rate behind an update-rate designator, in updates per second.
     pub fn update_rate(&self, name: &str) -> Option<f64> {
-        self.tables.update_rate_names.get(name).map(|&place| self.tables.update_rates[place].rate)
+        self.tables.update_rate_names.get(name).map(|&index| self.tables.update_rates[index].rate)
     }
 
     /// The update rates: name, and rate in updates per second.
@@ -530,7 +530,7 @@ impl Fdd {
 
     /// The data type with this name.
     pub fn datatype(&self, name: &str) -> Option<&DataType> {
-        self.tables.datatype_names.get(name).map(|&place| &*self.tables.datatypes[place].0)
+        self.tables.datatype_names.get(name).map(|&index| &*self.tables.datatypes[index].0)
     }
 
     /// All data types in the order in which they first occurred.

@@ -182,7 +182,7 @@ pub(super) struct Source {
 impl Source {
     pub(super) fn new(designator: &str, text: String) -> Self {
         let ends = text.bytes().enumerate().filter(|&(_, octet)| octet == b'\n');
-        let line_starts = std::iter::once(0).chain(ends.map(|(place, _)| place as u32 + 1)).collect();
+        let line_starts = std::iter::once(0).chain(ends.map(|(index, _)| index as u32 + 1)).collect();
         let digest = text_digest(text.as_bytes());
         Self { designator: designator.to_owned(), text, digest, line_starts }
     }
@@ -196,7 +196,7 @@ impl Source {
     }
 
     /// `file:line:column` of an element.
-    pub(super) fn place(&self, offset: Offset) -> String {
+    pub(super) fn location(&self, offset: Offset) -> String {
         let (line, column) = self.position(offset);
         format!("{}:{line}:{column}", self.designator)
     }

@@ -172,27 +172,27 @@ fn read_model(root: Node<'_, '_>, reader: &mut Reader<'_>) -> Parsed {
 
 impl Reader<'_> {
     /// The `name` of a row that must have a legal name; empty after an error.
-    pub(super) fn name(&mut self, row: &Row<'_, '_>, what: &str) -> String {
+    pub(super) fn name(&mut self, row: &Row<'_, '_>, item: &str) -> String {
         let Some(cell) = row.get("name") else {
-            self.findings.error_expected(row.offset, format!("{what} without a name"), "a `name` element");
+            self.findings.error_expected(row.offset, format!("{item} without a name"), "a `name` element");
             return String::new();
         };
         let name = xml::text(cell);
-        if self.is_legal_name(&name, xml::offset(cell), what) { name } else { String::new() }
+        if self.is_legal_name(&name, xml::offset(cell), item) { name } else { String::new() }
     }
 
-    fn is_legal_name(&mut self, name: &str, at: u32, what: &str) -> bool {
+    fn is_legal_name(&mut self, name: &str, at: u32, item: &str) -> bool {
         let most = self.limits.name_bytes;
         if name.is_empty() {
-            self.findings.error_expected(at, format!("{what} with an empty name"), "a name");
+            self.findings.error_expected(at, format!("{item} with an empty name"), "a name");
         } else if name.len() > most {
             let size = name.len();
             self.findings
-                .error(at, format!("the name of {what} has {size} octets, more than the {most} allowed"));
+                .error(at, format!("the name of {item} has {size} octets, more than the {most} allowed"));
         } else if let Some(wrong) = illegal_character(name) {
             self.findings.error_expected(
                 at,
-                format!("the name `{name}` of {what} has {wrong:?} in it"),
+                format!("the name `{name}` of {item} has {wrong:?} in it"),
                 "a letter or `_`, then letters, digits, `_` and `-`",
             );
         } else {
@@ -205,13 +205,13 @@ impl Reader<'_> {
 /// The first character that may not stand at its place in an HLA name (an XML NCName without
 /// periods).
 fn illegal_character(name: &str) -> Option<char> {
-    let legal = |place: usize, c: char| {
+    let legal = |location: usize, c: char| {
         let starts = c.is_alphabetic() || c == '_';
         // Combining marks and similar characters are name characters of XML, although they are no
         // letters.
-        starts || (place > 0 && (c.is_alphanumeric() || c == '-' || c == '\u{b7}' || c as u32 >= 0x300))
+        starts || (location > 0 && (c.is_alphanumeric() || c == '-' || c == '\u{b7}' || c as u32 >= 0x300))
     };
-    name.char_indices().find(|&(place, c)| !legal(place, c)).map(|(_, c)| c)
+    name.char_indices().find(|&(location, c)| !legal(location, c)).map(|(_, c)| c)
 }
 
 #[cfg(test)]

@@ -258,13 +258,13 @@ impl Reader<'_> {
     pub(super) fn distinct<'a>(
         &mut self,
         names: impl Iterator<Item = (&'a str, u32)>,
-        what: &str,
+        item: &str,
         within: &str,
     ) {
         let mut seen = BTreeSet::new();
         for (name, at) in names {
             if !name.is_empty() && !seen.insert(name) {
-                self.findings.error(at, format!("a second {what} `{name}` in {within}"));
+                self.findings.error(at, format!("a second {item} `{name}` in {within}"));
             }
         }
     }

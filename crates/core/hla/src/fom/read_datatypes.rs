@@ -125,8 +125,8 @@ fn repeated(again: &DataType, first: &RawDataType, at: u32, reader: &mut Reader<
     if *again == *first.datatype {
         reader.findings.warning(at, format!("data type `{name}` is defined twice, alike"));
     } else {
-        let place = reader.findings.place(first.offset);
-        let message = format!("a second data type `{name}`, other than the one at {place}");
+        let location = reader.findings.location(first.offset);
+        let message = format!("a second data type `{name}`, other than the one at {location}");
         reader.findings.error(at, message);
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn scan(source: &Source, limits: &Limits, budget: &mut Budget) -> Res
             // The tag's own name has a namespace too.
             let names = tag.attributes as u64 + 1;
             cost.lookups += names * (tag.attributes + namespaces) as u64;
-            check_tag(&tag, namespaces, limits).map_err(|what| refuse(source, start, what))?;
+            check_tag(&tag, namespaces, limits).map_err(|item| refuse(source, start, item))?;
         }
         if cost.nodes > budget.nodes {
             return Err(refuse(source, start, over_nodes(limits)));
@@ -99,12 +99,12 @@ fn scan_tag(octets: &[u8], start: usize) -> Tag {
 /// Refuses a tag that is over a limit. `namespaces` is the number of namespaces in the module up to
 /// it.
 fn check_tag(tag: &Tag, namespaces: usize, limits: &Limits) -> Result<(), String> {
-    for (what, count, most) in [
+    for (item, count, most) in [
         ("attributes in one tag", tag.attributes, limits.tag_attributes),
         ("namespace declarations", namespaces, limits.namespaces),
     ] {
         if count > most {
-            return Err(format!("the module has {count} {what}, more than the {most} allowed"));
+            return Err(format!("the module has {count} {item}, more than the {most} allowed"));
         }
     }
     let (size, most) = (tag.namespace_bytes, limits.name_bytes);
@@ -114,8 +114,8 @@ fn check_tag(tag: &Tag, namespaces: usize, limits: &Limits) -> Result<(), String
     Ok(())
 }
 
-fn refuse(source: &Source, at: usize, what: String) -> FomError {
-    let mut failure = FomError::of_file(FomErrorKind::ErrorReading, &source.designator, what);
+fn refuse(source: &Source, at: usize, item: String) -> FomError {
+    let mut failure = FomError::of_file(FomErrorKind::ErrorReading, &source.designator, item);
     let (line, column) = source.position(at as Offset);
     (failure.diagnostics[0].line, failure.diagnostics[0].column) = (line, column);
     failure

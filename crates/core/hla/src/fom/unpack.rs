@@ -58,8 +58,8 @@ pub fn unpack_within(
     Ok((name, octets))
 }
 
-fn refuse(file: &str, what: &str) -> FomError {
-    FomError::of_file(FomErrorKind::ErrorReading, file, format!("the packed FOM module is refused: {what}"))
+fn refuse(file: &str, item: &str) -> FomError {
+    FomError::of_file(FomErrorKind::ErrorReading, file, format!("the packed FOM module is refused: {item}"))
 }
 
 fn reason(error: &ZipError) -> String {

@@ -40,8 +40,8 @@ pub fn decode<'a>(designator: &str, octets: &'a [u8], limits: &Limits) -> Result
 
 fn decode_utf8(octets: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(octets).map_err(|error| {
-        let place = error.valid_up_to();
-        format!("octet {place} (0x{:02x}) is not UTF-8; save the module as UTF-8 or UTF-16", octets[place])
+        let index = error.valid_up_to();
+        format!("octet {index} (0x{:02x}) is not UTF-8; save the module as UTF-8 or UTF-16", octets[index])
     })
 }
 
@@ -72,9 +72,9 @@ fn not_xml(error: &roxmltree::Error, source: &Source, limits: &Limits) -> FomErr
     let end = source.position(source.text.len() as Offset);
     let (message, (line, column)) = match error {
         DtdDetected => {
-            let place = source.text.find("<!DOCTYPE").unwrap_or_default();
+            let location = source.text.find("<!DOCTYPE").unwrap_or_default();
             let message = "a document type declaration; FOM modules may have none, and no entities";
-            (message.to_owned(), source.position(place as Offset))
+            (message.to_owned(), source.position(location as Offset))
         }
         NodesLimitReached => (over_nodes(limits), end),
         UnclosedRootNode | UnexpectedEndOfStream => {
@@ -145,7 +145,7 @@ impl<'t> Findings<'t> {
 
     /// Line and column for a message; `?` once no more findings are kept, because counting columns
     /// is costly.
-    pub(super) fn place(&self, offset: Offset) -> String {
+    pub(super) fn location(&self, offset: Offset) -> String {
         if !self.has_room() {
             return "?".to_owned();
         }

@@ -109,11 +109,11 @@ fn an_equal_repeat_is_legal_and_a_changed_one_is_not() {
         ),
         (attribute("x", "HLAcount", "HLAbestEffort", "TimeStamp"), "order TimeStamp (expected Receive"),
     ];
-    for (attribute, what) in changes {
+    for (attribute, item) in changes {
         let other = module("b.xml", 2010, &objects(&class("A", &attribute)));
         for edition in [Edition::Hla2010, Edition::Hla2025] {
             let error = refused(edition, &[first.clone(), other.clone()]);
-            let expected = format!("error: attribute `x` of `HLAobjectRoot.A` has {what}, as at a.xml:1:");
+            let expected = format!("error: attribute `x` of `HLAobjectRoot.A` has {item}, as at a.xml:1:");
             assert!(error.starts_with("b.xml:1:") && error.contains(&expected), "{error}");
         }
     }

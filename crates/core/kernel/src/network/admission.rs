@@ -16,7 +16,7 @@ impl Network {
                 let node = self.nodes.iter().find(|(_, key)| **key == from).map(|(node, _)| *node);
                 let Some(node) = node else { return };
                 if let Err(error) = rti.handle_unicast(now, node, body) {
-                    tracing::warn!(%from, %error, "a letter of another node is not understood");
+                    tracing::warn!(%from, %error, "a peer message of another node is malformed");
                 }
             }
             Ok(Unicast::Join { name }) => self.admit(now, from, name, rti),
@@ -57,12 +57,12 @@ impl Network {
 
     /// Reviews the standing of this node and of the others.
     pub(super) fn review(&mut self, now: Moment, rti: &Rti) -> Verdict {
-        self.overlay.set_strength(now, self.strength());
+        self.overlay.set_quorum_size(now, self.quorum_size());
         if let Some(why) = self.rekey.take() {
-            return anew(why);
+            return rejoin(why);
         }
         if !self.leaving
-            && let Some(to) = self.membership.ask(now, || self.overlay.who_lets_in())
+            && let Some(to) = self.membership.ask(now, || self.overlay.admitting_member())
         {
             let name = self.config.overlay.name.clone();
             self.write(now, to, &Unicast::Join { name }, true);
@@ -70,7 +70,8 @@ impl Network {
         // A leader that is cut off with a minority must not declare nodes dead. It cannot commit
         // the removal, but its proposal survives and would be committed when it is reconnected to
         // the others, who are alive.
-        let may_judge = self.order.is_leader() && self.strength().is_some_and(|strength| strength > 0);
+        let may_judge =
+            self.order.is_leader() && self.quorum_size().is_some_and(|quorum_size| quorum_size > 0);
         if !may_judge || self.leaving {
             self.membership.look_away();
         } else {
@@ -89,22 +90,22 @@ impl Network {
             }
         }
         if let Some(shape) = self.other_shape {
-            return anew(&format!("the network is a {}", shape.topology));
+            return rejoin(&format!("the network is a {}", shape.topology));
         }
-        if let Some((_, why)) = self.gives_way.take_if(|(at, _)| *at <= now)
+        if let Some((_, why)) = self.yielding.take_if(|(at, _)| *at <= now)
             && !self.leaving
         {
             self.reformation.forget();
-            return Verdict::BeginAnew { why, may_found: true };
+            return Verdict::Rejoin { why, may_create: true };
         }
         if self.membership.is_ignored(now) && !self.leaving {
             let why = "no member of the network that was found has let this node in".to_owned();
-            return Verdict::BeginAnew { why, may_found: true };
+            return Verdict::Rejoin { why, may_create: true };
         }
         if self.membership.is_forlorn(now, self.overlay.has_members(), !self.order.log().members().is_empty())
             && !self.leaving
         {
-            return anew("no member of the network that was found is there any more");
+            return rejoin("no member of the network that was found is there any more");
         }
         let lost = self.membership.is_lost(now, self.order.has_quorum() || self.leaving);
         if self.leaving {
@@ -115,19 +116,19 @@ impl Network {
             return Verdict::GoOn;
         }
         if self.order.is_removed() {
-            return anew("this node was taken for dead and removed from the network");
+            return rejoin("this node was taken for dead and removed from the network");
         }
         if lost {
-            return anew("this node has no contact with a majority of the network");
+            return rejoin("this node has no contact with a majority of the network");
         }
         if !self.order.has_quorum() && self.is_beyond_recovery(rti) {
-            return anew("a majority of the nodes of the network that vote was started again");
+            return rejoin("a majority of the nodes of the network that vote was started again");
         }
         Verdict::GoOn
     }
 
     /// The number of members, if this node is one; 0 when no majority of the voters can be reached.
-    fn strength(&self) -> Option<u32> {
+    fn quorum_size(&self) -> Option<u32> {
         let members = self.order.log().members();
         let voters = || members.iter().filter(|(_, role)| **role == Role::Voter).map(|(key, _)| *key);
         let here = voters().filter(|key| self.overlay.is_reachable(*key)).count();
@@ -139,7 +140,7 @@ impl Network {
     pub(super) fn bootstrap(&mut self, now: Moment) {
         let clock = self.config.overlay.clock_millis.unwrap_or(0);
         let millis = clock.saturating_add(now.as_nanos() / 1_000_000);
-        let network = base::network_number(&self.config.founder, millis);
+        let network = base::network_number(&self.config.creator, millis);
         tracing::debug!(network = format_args!("{network:016x}"), "begin a network");
         self.overlay.set_network(now, network);
         self.order.bootstrap(now);
@@ -150,6 +151,6 @@ impl Network {
 }
 
 /// The verdict that this node rejoins the network that it knows of.
-fn anew(why: &str) -> Verdict {
-    Verdict::BeginAnew { why: why.to_owned(), may_found: false }
+fn rejoin(why: &str) -> Verdict {
+    Verdict::Rejoin { why: why.to_owned(), may_create: false }
 }

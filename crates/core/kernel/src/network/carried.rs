@@ -16,8 +16,8 @@ pub enum FrameKind {
     /// The replicated log: entries, heartbeats, elections.
     Log,
     /// A unicast of the services, or of a node that joins.
-    Letter,
-    /// Interests, offers and messages of the routers.
+    PeerMessage,
+    /// Interests, advertisements and messages of the routers.
     Router,
 }
 
@@ -28,7 +28,7 @@ impl FrameKind {
         match frame.first() {
             Some(&OVERLAY) => match overlay::carried(&frame[1..]) {
                 Carried::Life => Self::Life,
-                Carried::Body([first, ..]) if !Unicast::is_consensus(*first) => Self::Letter,
+                Carried::Body([first, ..]) if !Unicast::is_consensus(*first) => Self::PeerMessage,
                 Carried::Body(_) => Self::Log,
                 Carried::Map => Self::Map,
             },
@@ -51,9 +51,9 @@ mod tests {
 
     #[test]
     fn frames_are_told_apart() {
-        let letter = Unicast::Services(Bytes::from_static(b"x")).encode();
+        let peer_message = Unicast::Services(Bytes::from_static(b"x")).encode();
         let entry = Unicast::Consensus(Bytes::from_static(b"x")).encode();
-        assert_eq!(FrameKind::of(&unicast(&letter)), FrameKind::Letter);
+        assert_eq!(FrameKind::of(&unicast(&peer_message)), FrameKind::PeerMessage);
         assert_eq!(FrameKind::of(&unicast(&entry)), FrameKind::Log);
         assert_eq!(FrameKind::of(&Bytes::from_static(&[OVERLAY, 4, 0])), FrameKind::Life);
         assert_eq!(FrameKind::of(&Bytes::from_static(&[OVERLAY, 7, 0])), FrameKind::Map);

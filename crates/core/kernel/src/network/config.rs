@@ -65,7 +65,7 @@ impl LinkTerms {
 /// The multicast groups of a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Multicast {
-    /// The number of groups, over which topics are spread. At most [`router::CASTS_MAX`].
+    /// The number of groups, over which topics are spread. At most [`router::GROUPS_MAX`].
     pub groups: usize,
     /// The longest frame that fits into one datagram, in bytes.
     pub frame_bytes: usize,
@@ -83,13 +83,13 @@ pub struct NetworkConfig {
     /// Whether the node adopts the shape (topology, redundancy) of the network that it joins. If
     /// not, the nodes of a network of another shape refuse this one. Default false.
     pub any_shape: bool,
-    /// Whether, and after which wait, this node founds a network of its own when none of its links
+    /// Whether, and after which wait, this node creates a network of its own when none of its links
     /// leads to one. `None`: never; it only joins. A restarted node that finds the network it
-    /// founded earlier gives up the new one.
+    /// created earlier gives up the new one.
     pub bootstrap: Option<Duration>,
-    /// The founder's name for a network that this node founds. It must be the same at every start.
+    /// The creator's name for a network that this node creates. It must be the same at every start.
     /// Default: the name of the node.
-    pub founder: String,
+    pub creator: String,
     /// Settings of the pipes to neighbours.
     pub pipe: PipeConfig,
     /// Multicast groups that reach several neighbours at once. Default: none.
@@ -109,14 +109,14 @@ pub struct NetworkConfig {
 }
 
 impl NetworkConfig {
-    /// The defaults for a node called `name` that founds a network of its own at once.
+    /// The defaults for a node called `name` that creates a network of its own at once.
     pub fn new(key: NodeKey, seed: Seed, name: &str, topology: TopologyKind) -> Self {
         Self {
             overlay: overlay::Config::new(key, name, topology, seed.split("overlay")),
             targets: Vec::new(),
             any_shape: false,
             bootstrap: Some(Duration::ZERO),
-            founder: name.to_owned(),
+            creator: name.to_owned(),
             pipe: link_pipe(),
             multicast: None,
             consensus: consensus::Config::default(),

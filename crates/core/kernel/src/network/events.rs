@@ -25,14 +25,14 @@ impl Network {
             Event::PathDown { neighbour } => {
                 tracing::debug!(%neighbour, "no path for messages to this neighbour");
                 self.links.path_down(neighbour);
-                self.fabric.neighbour_down(now, neighbour);
+                self.routers.neighbour_down(now, neighbour);
                 rti.handle_network_changed(now);
             }
             Event::Reachable { key, name } => {
                 tracing::info!(%key, name, "node reachable");
                 self.reformation.handle_reachable(now);
-                if self.overlay.says_member(key) {
-                    self.membership.hurry(now);
+                if self.overlay.is_member(key) {
+                    self.membership.retry_now(now);
                 }
                 self.order.greet(now, key);
                 rti.handle_network_changed(now);
@@ -56,10 +56,10 @@ impl Network {
             }
             // The joining node is the one that adopts the other's shape.
             Event::Refused { refusal, target: Some(_), .. } if self.takes_shape(&refusal) => {}
-            Event::Refused { refusal: refusal @ Refusal::GivesWay { .. }, .. } if !self.leaving => {
-                self.gives_way.get_or_insert_with(|| (now + FAREWELL, refusal.to_string()));
+            Event::Refused { refusal: refusal @ Refusal::Yields { .. }, .. } if !self.leaving => {
+                self.yielding.get_or_insert_with(|| (now + FAREWELL, refusal.to_string()));
             }
-            Event::RefusedByPeer { code: Refusal::GIVES_WAY, text, .. } => tracing::info!("{text}"),
+            Event::RefusedByPeer { code: Refusal::YIELDS, text, .. } => tracing::info!("{text}"),
             Event::Refused { link, peer, refusal, .. } => {
                 let peer = peer.map_or_else(|| "a node that has not greeted".to_owned(), |(_, name)| name);
                 tracing::error!(%link, peer, "link refused: {refusal}");
@@ -98,8 +98,8 @@ impl Network {
     pub(super) fn tries_shape(&mut self, code: u8) -> bool {
         let ours = &self.config.overlay;
         let all = TopologyKind::ALL;
-        let place = all.iter().position(|kind| *kind == ours.topology).unwrap_or(0);
-        let next = all[(place + 1) % all.len()];
+        let index = all.iter().position(|kind| *kind == ours.topology).unwrap_or(0);
+        let next = all[(index + 1) % all.len()];
         let [topology, redundancy] = [
             Refusal::Topology { theirs: next, ours: ours.topology },
             Refusal::Redundancy { theirs: !ours.redundancy },
@@ -122,10 +122,10 @@ impl Network {
         let flags = if initiator { terms.near } else { terms.far };
         let flags = if initiator { flags | ClientFlags::PERSISTENT } else { flags };
         self.links.path_up(neighbour, via);
-        if let Err(error) = self.fabric.neighbour_up(now, neighbour, initiator, flags, terms.rank) {
+        if let Err(error) = self.routers.neighbour_up(now, neighbour, initiator, flags, terms.rank) {
             tracing::error!(%neighbour, %error, "no client for this neighbour");
         }
         self.groups.greet(neighbour);
-        self.tell_hearers();
+        self.report_receivers();
     }
 }

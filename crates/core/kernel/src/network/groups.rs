@@ -2,10 +2,10 @@
 //! part in.
 //!
 //! If several covered neighbours want a message, the routers put it once into the pipe of a group
-//! (a *cast* in the crate `router`). The world carries its frames to the group. A neighbour is
-//! covered in a group when it has reported, over its link, that it hears this node there. So
-//! nothing is entrusted to a group before the group is known to deliver. Messages that a group
-//! cannot deliver go over links as before.
+//! (a multicast group in the crate `router`). The world carries its frames to the group. A
+//! neighbour is covered in a group when it has reported, over its link, that it hears this node
+//! there. So nothing is entrusted to a group before the group is known to deliver. Messages that a
+//! group cannot deliver go over links as before.
 
 use super::Network;
 use base::{Moment, NodeKey};
@@ -111,7 +111,7 @@ pub struct GroupFrame {
 /// The state of one group.
 #[derive(Clone, Debug, Default)]
 struct Group {
-    /// Topics that this node wants or offers and that the group carries. A node that relays for
+    /// Topics that this node wants or advertises and that the group carries. A node that relays for
     /// others joins all groups regardless.
     reasons: BTreeSet<(NetTopic, bool)>,
     joined: bool,
@@ -128,7 +128,7 @@ pub(super) struct Groups {
     /// The groups in which each node is heard, one bit each.
     hears: BTreeMap<NodeKey, u64>,
     /// Neighbours that must be told in which groups they are heard.
-    untold: BTreeSet<NodeKey>,
+    unreported: BTreeSet<NodeKey>,
     /// Pending requests other than to send: never [`GroupOutput::Ready`].
     orders: VecDeque<GroupOutput>,
 }
@@ -142,7 +142,7 @@ impl Groups {
             groups: vec![Group::default(); groups],
             everywhere,
             hears: BTreeMap::new(),
-            untold: BTreeSet::new(),
+            unreported: BTreeSet::new(),
             orders: VecDeque::new(),
         };
         for group in 0..groups {
@@ -151,7 +151,7 @@ impl Groups {
         all
     }
 
-    /// Notes a change in what this node wants (or, with `offers`, offers) of a topic.
+    /// Notes a change in what this node wants (or, with `advertisements`, advertises) of a topic.
     pub(super) fn note(&mut self, topic: NetTopic, offers: bool, any: bool) {
         if self.groups.is_empty() {
             return;
@@ -178,7 +178,7 @@ impl Groups {
             for (node, hears) in &mut self.hears {
                 if *hears & 1 << at != 0 {
                     *hears &= !(1 << at);
-                    self.untold.insert(*node);
+                    self.unreported.insert(*node);
                 }
             }
         }
@@ -193,29 +193,29 @@ impl Groups {
         let before = *hears;
         *hears = if heard { before | 1 << group } else { before & !(1 << group) };
         if *hears != before {
-            self.untold.insert(node);
+            self.unreported.insert(node);
         }
     }
 
     /// A new neighbour has not been told anything yet.
     pub(super) fn greet(&mut self, node: NodeKey) {
         if self.hears.get(&node).is_some_and(|hears| *hears != 0) {
-            self.untold.insert(node);
+            self.unreported.insert(node);
         }
     }
 
     /// The report that a neighbour must get now: the groups in which it is heard.
     pub(super) fn take_news(&mut self, node: NodeKey) -> Option<Bytes> {
-        let untold = self.untold.remove(&node);
+        let unreported = self.unreported.remove(&node);
         let hears = self.hears.get(&node).copied().unwrap_or_default();
         if hears == 0 {
             self.hears.remove(&node);
         }
-        untold.then(|| Bytes::copy_from_slice(&hears.to_be_bytes()))
+        unreported.then(|| Bytes::copy_from_slice(&hears.to_be_bytes()))
     }
 
-    pub(super) fn untold(&self) -> impl Iterator<Item = NodeKey> + '_ {
-        self.untold.iter().copied()
+    pub(super) fn unreported(&self) -> impl Iterator<Item = NodeKey> + '_ {
+        self.unreported.iter().copied()
     }
 
     /// The groups that this node is in, without the counters of the routers.
@@ -266,7 +266,7 @@ pub struct GroupStatus {
 
 /// The group to which a topic belongs. It is the same at all nodes.
 fn group_of(topic: &NetTopic, groups: usize) -> usize {
-    (<NetTopic as router::Interest>::lot(topic) % groups.max(1) as u64) as usize
+    (<NetTopic as router::Interest>::shard_hash(topic) % groups.max(1) as u64) as usize
 }
 
 impl Network {
@@ -275,14 +275,14 @@ impl Network {
         match input {
             GroupInput::Frames(frames) => {
                 for (from, frame) in frames.drain(..) {
-                    if let Err(error) = self.fabric.handle_group_frame(now, from, frame) {
+                    if let Err(error) = self.routers.handle_group_frame(now, from, frame) {
                         tracing::debug!(%from, %error, "a multicast frame is not understood");
                     }
                 }
             }
             GroupInput::Member { group, member, heard } => {
                 self.groups.hear(group, member, heard);
-                self.tell_hearers();
+                self.report_receivers();
             }
             GroupInput::Counts { group, counts } => {
                 if let Some(group) = self.groups.groups.get_mut(group) {
@@ -296,14 +296,14 @@ impl Network {
     pub(super) fn group_status(&self) -> Vec<GroupStatus> {
         let mut all = self.groups.status();
         for status in &mut all {
-            self.fabric.describe_group(status);
+            self.routers.describe_group(status);
         }
         all
     }
 
     /// See [`Kernel::poll_group`](crate::Kernel::poll_group).
     pub(crate) fn poll_group(&mut self) -> Option<GroupOutput> {
-        self.groups.orders.pop_front().or_else(|| self.fabric.poll_group_ready().map(GroupOutput::Ready))
+        self.groups.orders.pop_front().or_else(|| self.routers.poll_group_ready().map(GroupOutput::Ready))
     }
 
     /// See [`Kernel::poll_group_frame`](crate::Kernel::poll_group_frame).
@@ -314,16 +314,16 @@ impl Network {
         max: usize,
         directed: bool,
     ) -> Option<GroupFrame> {
-        self.fabric.poll_group_frame(now, group, max, directed)
+        self.routers.poll_group_frame(now, group, max, directed)
     }
 
     /// Wakes the links of neighbours that must be told in which groups they are heard.
-    pub(super) fn tell_hearers(&mut self) {
-        let untold: Vec<_> = self.groups.untold().collect();
-        for node in untold {
+    pub(super) fn report_receivers(&mut self) {
+        let unreported: Vec<_> = self.groups.unreported().collect();
+        for node in unreported {
             if !self.wake_neighbour(node) {
                 // It is told when it becomes a neighbour.
-                self.groups.untold.remove(&node);
+                self.groups.unreported.remove(&node);
             }
         }
     }
@@ -332,7 +332,7 @@ impl Network {
     pub(super) fn handle_hearing(&mut self, now: Moment, neighbour: NodeKey, frame: &[u8]) {
         match frame.first_chunk() {
             Some(hears) if frame.len() == 8 => {
-                self.fabric.set_covered(now, neighbour, u64::from_be_bytes(*hears));
+                self.routers.set_covered(now, neighbour, u64::from_be_bytes(*hears));
             }
             _ => tracing::debug!(%neighbour, "what it says of multicast groups is not understood"),
         }
@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(groups.take_news(NodeKey(9)).unwrap()[..], (1_u64 << group).to_be_bytes());
         assert_eq!(groups.take_news(NodeKey(9)), None);
         groups.note(topic(7), false, false);
-        assert_eq!(orders(&mut groups), [], "it still offers something");
+        assert_eq!(orders(&mut groups), [], "it still advertises something");
         groups.note(topic(7), true, false);
         assert_eq!(orders(&mut groups), [GroupOutput::Leave { group }]);
         assert_eq!(groups.take_news(NodeKey(9)).unwrap()[..], 0_u64.to_be_bytes(), "it is heard no more");

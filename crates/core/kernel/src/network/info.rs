@@ -26,7 +26,7 @@ pub(super) struct Info {
 
 impl Info {
     /// Marks the summary as outdated.
-    pub(super) fn stir(&mut self) {
+    pub(super) fn mark_dirty(&mut self) {
         if self.due.is_none() {
             self.due = Some(self.built + INTERVAL);
         }
@@ -38,9 +38,9 @@ impl Info {
 }
 
 impl Network {
-    /// Announces a new summary if it is due. `sessions` counts the sessions, and `held` those
+    /// Announces a new summary if it is due. `sessions` counts the sessions, and `paused` those
     /// paused because of congestion.
-    pub(crate) fn tell_of_itself(&mut self, now: Moment, rti: &Rti, sessions: usize, held: usize) {
+    pub(crate) fn publish_summary(&mut self, now: Moment, rti: &Rti, sessions: usize, paused: usize) {
         if self.info.due.is_none_or(|due| due > now) {
             return;
         }
@@ -51,8 +51,8 @@ impl Network {
         let mut sent = BTreeMap::new();
         let mut channels = Vec::new();
         let names: BTreeMap<_, _> = self.overlay.map().nodes.into_iter().map(|n| (n.key, n.name)).collect();
-        for key in self.fabric.neighbours().collect::<Vec<_>>() {
-            for status in self.fabric.channels(key) {
+        for key in self.routers.neighbours().collect::<Vec<_>>() {
+            for status in self.routers.channels(key) {
                 let before = self.info.sent.get(&(key, status.channel)).copied().unwrap_or(0);
                 let more = status.stats.sent_messages.saturating_sub(before) as f64;
                 let rate = if elapsed > 0.0 { (more / elapsed).round() } else { 0.0 };
@@ -71,8 +71,8 @@ impl Network {
             sessions,
             instances: federations.iter().map(|federation| federation.instances).sum(),
             unowned: federations.iter().map(|federation| federation.unowned).sum(),
-            held,
-            submitted_messages: self.fabric.stats().first().map_or(0, |(_, stats)| stats.submitted_messages),
+            paused,
+            submitted_messages: self.routers.stats().first().map_or(0, |(_, stats)| stats.submitted_messages),
             asked_again: rti.network_counters().asked,
             channels,
             links,

@@ -4,7 +4,7 @@ use super::{LinkCounts, LinkTraffic, Network, groups};
 use base::{Moment, NodeKey};
 use bytes::{BufMut, Bytes, BytesMut};
 use overlay::{LinkId, TargetId, Via};
-use router::Lanes;
+use router::Fifos;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The channel of the overlay; others belong to the routers.
@@ -231,7 +231,7 @@ impl Network {
         frame: Bytes,
         datagram: bool,
     ) {
-        let Err(error) = self.fabric.handle_frame(now, neighbour, channel, frame, datagram) else { return };
+        let Err(error) = self.routers.handle_frame(now, neighbour, channel, frame, datagram) else { return };
         match self.links.paths.get(&neighbour) {
             _ if datagram => tracing::debug!(%neighbour, %error, "a datagram is not understood"),
             Some(&Via::Link(link)) => {
@@ -269,7 +269,7 @@ impl Network {
 
     fn fill_tunnel(&mut self, now: Moment, neighbour: NodeKey) {
         while self.overlay.can_send_channel(neighbour) {
-            let next = self.fabric.poll_frame(now, neighbour, Lanes::ALL, usize::MAX);
+            let next = self.routers.poll_frame(now, neighbour, Fifos::ALL, usize::MAX);
             let Some((channel, frame)) = next else { return };
             if let Err(error) = self.overlay.send_channel(now, neighbour, channel, frame) {
                 return tracing::warn!(%neighbour, %error, "a frame was not sent");
@@ -299,12 +299,12 @@ impl Network {
         if let Some(news) = self.links.peers.get(&link).and_then(|peer| self.groups.take_news(*peer)) {
             return Some(on_channel(groups::CHANNEL, &news));
         }
-        let lanes = if self.links.datagrams.contains(&link) { Lanes::RELIABLE } else { Lanes::ALL };
+        let fifos = if self.links.datagrams.contains(&link) { Fifos::RELIABLE } else { Fifos::ALL };
         let next = self
             .links
             .peers
             .get(&link)
-            .and_then(|&peer| self.fabric.poll_frame(now, peer, lanes, usize::MAX));
+            .and_then(|&peer| self.routers.poll_frame(now, peer, fifos, usize::MAX));
         if next.is_none() {
             self.links.awake.remove(&link);
         }
@@ -313,14 +313,14 @@ impl Network {
 
     /// Router messages sent to the neighbour at the other end.
     pub(crate) fn link_sent(&self, link: LinkId) -> u64 {
-        self.links.peers.get(&link).map_or(0, |peer| self.fabric.sent_to(*peer))
+        self.links.peers.get(&link).map_or(0, |peer| self.routers.sent_to(*peer))
     }
 
     /// The next datagram beside a link, of at most `max` bytes.
     pub(crate) fn poll_link_datagram(&mut self, now: Moment, link: LinkId, max: usize) -> Option<Bytes> {
         let peer = self.links.datagrams.get(&link).and_then(|link| self.links.peers.get(link)).copied()?;
         let (channel, frame) =
-            self.fabric.poll_frame(now, peer, Lanes::BEST_EFFORT, max.saturating_sub(1))?;
+            self.routers.poll_frame(now, peer, Fifos::BEST_EFFORT, max.saturating_sub(1))?;
         Some(on_channel(channel, &frame))
     }
 }

@@ -66,7 +66,7 @@ impl Membership {
         }
     }
 
-    /// When this node founds a network of its own, unless it finds one before.
+    /// When this node creates a network of its own, unless it finds one before.
     fn bootstrap_at(&self) -> Option<Moment> {
         match (self.standing, self.bootstrap) {
             (Standing::Searching(since), Some(wait)) => Some(since + wait),
@@ -128,7 +128,7 @@ impl Membership {
     }
 
     /// Another node can be asked: asks at once.
-    pub(crate) fn hurry(&mut self, now: Moment) {
+    pub(crate) fn retry_now(&mut self, now: Moment) {
         if let Standing::Asking(at) = &mut self.standing {
             *at = now.min(*at);
         }

@@ -7,7 +7,7 @@
 //! | `admission`, `membership` | becoming a member, removing dead members |
 //! | `reformation` | the successor of a network that is lost |
 //! | `order` | proposals on their way to the replicated log and back |
-//! | `fabric` | the routers, with a client for each neighbour |
+//! | `routers` | the routers, with a client for each neighbour |
 //! | `links` | frames in and out |
 //! | `carried` | the contents of frames |
 //! | `groups` | the multicast groups of a site |
@@ -24,35 +24,35 @@ mod carried;
 mod config;
 mod envelope;
 mod events;
-mod fabric;
 mod groups;
 mod info;
 mod links;
 mod membership;
 mod order;
 mod reformation;
+mod routers;
 mod status;
 mod traffic;
 
 pub use carried::FrameKind;
 pub use config::{LinkTarget, LinkTerms, Multicast, NetworkConfig, link_pipe};
-pub use fabric::ChannelStatus;
-pub(crate) use fabric::Place;
 pub use groups::{Delivery, GroupCounts, GroupFrame, GroupInput, GroupOutput, GroupStatus};
 pub use links::{LinkInput, LinkOutput};
+pub use routers::ChannelStatus;
+pub(crate) use routers::RouterClient;
 pub use status::{LinkMessages, NetworkStatus, NodeStatus};
 pub use traffic::{LinkCounts, LinkRates, LinkTraffic};
 
 use base::{Moment, NodeKey, Seed};
 use consensus::reformation::{Contact, Reformation};
 use envelope::Unicast;
-use fabric::Fabric;
 use groups::Groups;
 use links::Links;
 use membership::{Membership, Standing};
 use order::Order;
 use overlay::{ConfigError, Overlay, TopologyKind};
 use reformation::Withheld;
+use routers::Routers;
 use rti::Outgoing;
 use rti::{Completion, NodeId, Rti};
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,7 +75,7 @@ pub(crate) struct Network {
     key: NodeKey,
     overlay: Overlay,
     order: Order,
-    fabric: Fabric,
+    routers: Routers,
     links: Links,
     groups: Groups,
     membership: Membership,
@@ -85,8 +85,8 @@ pub(crate) struct Network {
     leaving: bool,
     /// The shape of the network that was found, if it differs from the configured one.
     other_shape: Option<Shape>,
-    /// When and why this node gives up its network in favour of another one of the same founder.
-    gives_way: Option<(Moment, String)>,
+    /// When and why this node gives up its network in favour of another one of the same creator.
+    yielding: Option<(Moment, String)>,
     reformation: Reformation,
     /// Messages of the log that wait until a state is stored.
     withheld: Withheld,
@@ -95,7 +95,7 @@ pub(crate) struct Network {
     info: info::Info,
     review_due: bool,
     /// The congested pipes in which messages of the present call wait.
-    waits_in: Vec<Place>,
+    waits_in: Vec<RouterClient>,
 }
 
 /// The part of a network's shape on which its nodes must agree.
@@ -111,13 +111,13 @@ pub(crate) enum Verdict {
     /// Nothing to do.
     GoOn,
     /// The node has lost its place in the network: end all sessions with this reason, and rejoin
-    /// [as a new incarnation](Network::anew).
-    BeginAnew {
+    /// [as a new incarnation](Network::rejoin).
+    Rejoin {
         /// The reason, for the federates.
         why: String,
         /// Whether this node, if configured to found networks, may found one: it was never a member
         /// of a network, or its network has yielded to another one.
-        may_found: bool,
+        may_create: bool,
     },
 }
 
@@ -154,33 +154,34 @@ impl Network {
         settings.targets = config.targets.iter().map(target).collect();
         settings.targets.extend(reformation::targets(head, &config));
         let seed = settings.seed;
-        // A former member of a network founds no other one: it rejoins that network or its
+        // A former member of a network creates no other one: it rejoins that network or its
         // successor.
         let bootstrap = config.bootstrap.filter(|_| head.is_none());
         if let Some(head) = head {
             tracing::info!(
                 network = format_args!("{:016x}", head.network),
                 voters = head.voter_names().join(", "),
-                "this node was a member of a network: it joins that, or founds its successor with a majority of the voters"
+                "this node was a member of a network: it joins that, or creates its successor with a majority of the voters"
             );
         }
         let membership = Membership::new(now, bootstrap, config.node_timeout, config.minority_timeout);
-        let mut fabric = Fabric::new(now, key, seed.split("routers"), settings.topology, config.pipe.clone());
+        let mut routers =
+            Routers::new(now, key, seed.split("routers"), settings.topology, config.pipe.clone());
         let mut groups = 0;
         if let Some(multicast) = config.multicast {
-            match fabric.add_groups(now, multicast) {
+            match routers.add_groups(now, multicast) {
                 Ok(()) => groups = multicast.groups,
                 Err(error) => tracing::error!(%error, "the multicast groups of this node are not used"),
             }
         }
         let topology = settings.topology;
         let mut overlay = Overlay::new(settings)?;
-        overlay.set_strength(now, None);
+        overlay.set_quorum_size(now, None);
         Ok(Self {
             key,
             groups: Groups::new(key, groups, topology != TopologyKind::Mesh),
             order: Order::new(key, seed.split("consensus"), config.consensus.clone()),
-            fabric,
+            routers,
             overlay,
             links: Links::default(),
             membership,
@@ -188,7 +189,7 @@ impl Network {
             asked: BTreeSet::new(),
             leaving: false,
             other_shape: None,
-            gives_way: None,
+            yielding: None,
             reformation,
             withheld: Withheld::default(),
             rekey: None,
@@ -200,16 +201,16 @@ impl Network {
     }
 
     /// The next incarnation of the node, with a new key. It looks for the network that it knows of.
-    /// If it `may_found`, it founds one of its own after [`NetworkConfig::minority_timeout`] at the
-    /// earliest.
+    /// If it `may_create`, it creates one of its own after [`NetworkConfig::minority_timeout`] at
+    /// the earliest.
     ///
     /// # Errors
     /// As for [`Network::new`]; but the settings were valid before.
-    pub(crate) fn anew(&self, now: Moment, may_found: bool) -> Result<Self, ConfigError> {
+    pub(crate) fn rejoin(&self, now: Moment, may_create: bool) -> Result<Self, ConfigError> {
         let key = NodeKey(Seed(self.key.0).split("anew").0.max(1));
         let mut config = self.config.clone();
         config.bootstrap =
-            config.bootstrap.filter(|_| may_found).map(|wait| wait.max(config.minority_timeout));
+            config.bootstrap.filter(|_| may_create).map(|wait| wait.max(config.minority_timeout));
         if let Some(shape) = self.other_shape {
             config.overlay.topology = shape.topology;
             config.overlay.redundancy = shape.redundancy;
@@ -233,7 +234,7 @@ impl Network {
 
     /// Bytes that wait to be sent to other nodes.
     pub(crate) fn queued_bytes(&self) -> usize {
-        self.fabric.queued_bytes()
+        self.routers.queued_bytes()
     }
 
     /// The network that it is a member of.
@@ -285,34 +286,34 @@ impl Network {
         if self.reformation.poll_timeout().is_some_and(|at| at <= now) {
             self.reformation.handle_timeout(now);
         }
-        if self.fabric.poll_timeout().is_some_and(|at| at <= now) {
-            self.fabric.handle_timeout(now);
+        if self.routers.poll_timeout().is_some_and(|at| at <= now) {
+            self.routers.handle_timeout(now);
         }
     }
 
     /// When to call [`Network::handle_timeout`].
     pub(crate) fn poll_timeout(&self) -> Option<Moment> {
-        let links = Moment::sooner(self.overlay.poll_timeout(), self.fabric.poll_timeout());
+        let links = Moment::sooner(self.overlay.poll_timeout(), self.routers.poll_timeout());
         // A leaving node becomes no member and declares nobody dead. Without the filter these
         // deadlines would fire again and again.
         let membership = self.membership.poll_timeout().filter(|_| !self.leaving);
         let standing = Moment::sooner(self.order.poll_timeout(), membership);
-        let own = Moment::sooner(self.info.poll_timeout(), self.gives_way.as_ref().map(|(at, _)| *at));
+        let own = Moment::sooner(self.info.poll_timeout(), self.yielding.as_ref().map(|(at, _)| *at));
         let own = Moment::sooner(own, self.reformation.poll_timeout());
         Moment::sooner(Moment::sooner(links, standing), own)
     }
 
     /// The congested pipes in which messages sent since the last call wait. Their sender must be
     /// paused.
-    pub(crate) fn take_waits(&mut self) -> Vec<Place> {
-        let mut places = std::mem::take(&mut self.waits_in);
-        places.retain(|place| self.fabric.is_congested(*place));
-        places
+    pub(crate) fn take_waits(&mut self) -> Vec<RouterClient> {
+        let mut pipes = std::mem::take(&mut self.waits_in);
+        pipes.retain(|pipe| self.routers.is_congested(*pipe));
+        pipes
     }
 
     /// A pipe that senders need no longer wait for.
-    pub(crate) fn poll_relieved(&mut self) -> Option<Place> {
-        self.fabric.poll_relieved()
+    pub(crate) fn poll_relieved(&mut self) -> Option<RouterClient> {
+        self.routers.poll_relieved()
     }
 
     /// Takes the proposals and outgoing messages of the services.
@@ -346,20 +347,20 @@ impl Network {
     fn send(&mut self, now: Moment, outgoing: Outgoing) {
         match outgoing {
             Outgoing::Publish(packet) => {
-                let places = self.fabric.publish(now, packet);
-                self.waits_in.extend(places);
+                let pipes = self.routers.publish(now, packet);
+                self.waits_in.extend(pipes);
             }
             Outgoing::Unicast { to, body, urgent } => match self.nodes.get(&to).copied() {
                 Some(key) => self.write(now, key, &Unicast::Services(body), urgent),
-                None => tracing::debug!(%to, "no such node: a letter of the services is dropped"),
+                None => tracing::debug!(%to, "no such node: a peer message is dropped"),
             },
             Outgoing::Interest { topic, any } => {
                 self.groups.note(topic, false, any);
-                self.fabric.set_interest(now, topic, any);
+                self.routers.set_interest(now, topic, any);
             }
-            Outgoing::Offer { topic, any } => {
+            Outgoing::Advertise { topic, any } => {
                 self.groups.note(topic, true, any);
-                self.fabric.set_offer(now, topic, any);
+                self.routers.set_advertisement(now, topic, any);
             }
         }
     }
@@ -401,7 +402,7 @@ impl Network {
         };
         again |= verdict != Verdict::GoOn;
         if any | again {
-            self.info.stir();
+            self.info.mark_dirty();
         }
         // Forwarded messages, which are the majority, make no further work possible.
         (verdict, again || self.overlay.has_events() || rti.has_outgoing())
@@ -443,21 +444,21 @@ impl Network {
 
     fn drive_routers(&mut self, now: Moment, rti: &mut Rti) -> bool {
         let mut any = false;
-        while let Some((topic, wanted)) = self.fabric.poll_wanted() {
+        while let Some((topic, wanted)) = self.routers.poll_wanted() {
             rti.handle_wanted(now, topic, wanted);
             any = true;
         }
-        while let Some(packet) = self.fabric.poll_packet() {
+        while let Some(packet) = self.routers.poll_packet() {
             if let Err(error) = rti.handle_packet(now, packet) {
                 tracing::warn!(%error, "a message of another node is not understood");
             }
             any = true;
         }
-        while let Some((neighbour, class)) = self.fabric.poll_overflow() {
+        while let Some((neighbour, class)) = self.routers.poll_overflow() {
             tracing::error!(%neighbour, ?class, "no room for a reliable message in transit: it has to be asked for again");
             any = true;
         }
-        while let Some(neighbour) = self.fabric.poll_ready() {
+        while let Some(neighbour) = self.routers.poll_ready() {
             self.serve(now, neighbour);
             any = true;
         }

@@ -58,8 +58,8 @@ impl Order {
     }
 
     /// Founds the log of a group together with the group's other first voters.
-    pub(crate) fn begin_group(&mut self, now: Moment, founder: NodeKey, voters: BTreeSet<NodeKey>) {
-        self.log = Consensus::begin_group(now, self.key, founder, voters, self.seed, self.config.clone())
+    pub(crate) fn begin_group(&mut self, now: Moment, creator: NodeKey, voters: BTreeSet<NodeKey>) {
+        self.log = Consensus::begin_group(now, self.key, creator, voters, self.seed, self.config.clone())
             .expect("the settings are checked at the start, and this node is one of the voters");
         for (_, proposal) in std::mem::take(&mut self.in_flight) {
             self.propose(now, proposal);

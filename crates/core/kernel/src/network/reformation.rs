@@ -164,7 +164,7 @@ impl Network {
         }
         self.overlay.set_network(now, network);
         let voters: BTreeSet<NodeKey> = proposal.voters.keys().copied().collect();
-        self.order.begin_group(now, proposal.founder, voters);
+        self.order.begin_group(now, proposal.creator, voters);
         // The machine stored this configuration before it reported it.
         self.withheld.noted = self.order.log().configuration().version();
         self.membership.found(now);

@@ -71,19 +71,19 @@ pub struct LinkMessages {
     pub grouped: u64,
     /// Messages that this node's services sent to others. Those sent in one batch are one router
     /// message.
-    pub said: u64,
+    pub services_sent: u64,
     /// Messages of other nodes' services that were accepted here.
-    pub heard: u64,
+    pub services_received: u64,
 }
 
 impl Network {
     pub(crate) fn link_messages(&self, rti: &Rti) -> LinkMessages {
         let services = rti.network_counters();
         LinkMessages {
-            received: self.fabric.received_messages(),
-            grouped: self.fabric.sent_to_groups(),
-            said: services.sent,
-            heard: services.delivered + services.loose_taken,
+            received: self.routers.received_messages(),
+            grouped: self.routers.sent_to_groups(),
+            services_sent: services.sent,
+            services_received: services.delivered + services.best_effort_delivered,
         }
     }
 
@@ -109,8 +109,8 @@ impl Network {
             traffic: self.links.traffic().clone(),
             groups: self.group_status(),
             targets: self.overlay.targets(),
-            channels: self.fabric.neighbours().map(|key| (key, self.fabric.channels(key))).collect(),
-            routers: self.fabric.stats(),
+            channels: self.routers.neighbours().map(|key| (key, self.routers.channels(key))).collect(),
+            routers: self.routers.stats(),
             overlay: self.overlay.stats().clone(),
             services: rti.network_counters(),
             log: log.status(),

@@ -25,7 +25,8 @@ pub struct MemoryUseReport {
     /// Bytes that it may use now.
     pub bound: usize,
     /// Number of times that clients had to wait because little memory was left.
-    pub held_back: u64,
+    #[serde(alias = "held_back")]
+    pub paused: u64,
     /// Calls refused because nothing was left.
     pub refused: u64,
     /// Messages dropped because nothing was left.
@@ -43,8 +44,8 @@ impl MemoryReport {
 impl MemoryUseReport {
     fn of(status: &MemoryStatus) -> Self {
         let MemoryStatus { of, used, peak, bound, actions } = *status;
-        let (held_back, refused) = (actions.held_back, actions.refused);
+        let (paused, refused) = (actions.paused, actions.refused);
         let (dropped, ended) = (actions.dropped, actions.ended);
-        Self { of: of.to_string(), used, peak, bound, held_back, refused, dropped, ended }
+        Self { of: of.to_string(), used, peak, bound, paused, refused, dropped, ended }
     }
 }

@@ -10,9 +10,9 @@
 
 use super::{Overlay, Timer};
 use crate::LinkId;
-use crate::claim::Claim;
 use crate::error::Refusal;
 use crate::event::Event;
+use crate::identity::NetworkIdentity;
 use crate::link::Stage;
 use crate::map::{Entry, Inserted, SEQUENCE_MAX};
 use base::{Moment, NodeKey, Seed};
@@ -41,12 +41,12 @@ impl Overlay {
 
     /// The entry of this node as it is now.
     fn own_entry(&self, sequence: u64) -> Entry {
-        let rtt = |id: &LinkId| self.links.get(id).map_or(0, |link| link.rtt_to_tell());
+        let rtt = |id: &LinkId| self.links.get(id).map_or(0, |link| link.rtt_to_advertise());
         Entry {
             key: self.config.key,
             sequence,
             network: self.network,
-            member: self.strength.is_some(),
+            member: self.quorum_size.is_some(),
             leaving: self.leaving,
             name: self.config.name.clone(),
             urls: self.config.urls.clone(),
@@ -65,7 +65,7 @@ impl Overlay {
         let entry = self.own_entry(sequence.min(SEQUENCE_MAX));
         let known = self.map.get(self.config.key);
         let renewed = std::mem::take(&mut self.renewed);
-        if !renewed && known.is_some_and(|known| known.says_the_same(&entry)) {
+        if !renewed && known.is_some_and(|known| known.has_same_content(&entry)) {
             return;
         }
         if known.is_none_or(|known| known.info != entry.info) {
@@ -82,7 +82,7 @@ impl Overlay {
         self.summary = None;
         for (key, rtt) in &entry.neighbours {
             if let Some(link) = self.neighbours.get(key).and_then(|id| self.links.get_mut(id)) {
-                link.rtt_told = Some(*rtt);
+                link.rtt_advertised = Some(*rtt);
             }
         }
         // This node's own entry is more important than the limits of the map.
@@ -95,27 +95,27 @@ impl Overlay {
     /// from `key` itself.
     pub(super) fn pass_on(&mut self, key: NodeKey) {
         let Some(entry) = self.map.get(key) else { return };
-        let lacks = |near: &NodeKey| !self.hears_itself(*near, entry);
+        let is_missing = |near: &NodeKey| !self.has_back(*near, entry);
         let ids: Vec<LinkId> =
-            self.neighbours.iter().filter(|(near, _)| lacks(near)).map(|(_, id)| *id).collect();
+            self.neighbours.iter().filter(|(near, _)| is_missing(near)).map(|(_, id)| *id).collect();
         for id in ids {
-            self.offer(id, key, false);
+            self.mark_dirty(id, key, false);
         }
     }
 
     /// Whether the neighbour gets the entry from the node that the entry describes. False for this
     /// node's own entry.
-    pub(super) fn hears_itself(&self, neighbour: NodeKey, entry: &Entry) -> bool {
+    pub(super) fn has_back(&self, neighbour: NodeKey, entry: &Entry) -> bool {
         entry.key != self.config.key && entry.rtt_to(neighbour).is_some()
     }
 
     /// Marks the entry of `key` to be sent to the other end, unless that end is known to have it.
     /// `always`: even if the other end should get it from `key` itself.
-    fn offer(&mut self, id: LinkId, key: NodeKey, always: bool) {
+    fn mark_dirty(&mut self, id: LinkId, key: NodeKey, always: bool) {
         let sequence = self.map.sequence(key);
         if let Some(link) = self.links.get_mut(&id)
             && link.stage == Stage::Up
-            && link.told.get(&key).copied().unwrap_or(0) < sequence
+            && link.advertised.get(&key).copied().unwrap_or(0) < sequence
         {
             *link.dirty.entry(key).or_default() |= always;
             self.wake(id);
@@ -144,16 +144,16 @@ impl Overlay {
         for (key, sequence) in known {
             // Nodes that are unknown here need no record.
             if let Some(entry) = self.map.get(*key) {
-                link.told.insert(*key, (*sequence).min(entry.sequence));
+                link.advertised.insert(*key, (*sequence).min(entry.sequence));
             }
         }
         let near = self.neighbours.keys().copied();
         let here = self.routes.to.keys().copied().chain([self.config.key]).chain(near);
         for key in here.collect::<BTreeSet<_>>() {
             let hears =
-                || peer.zip(self.map.get(key)).is_some_and(|(peer, entry)| self.hears_itself(peer, entry));
+                || peer.zip(self.map.get(key)).is_some_and(|(peer, entry)| self.has_back(peer, entry));
             if always || !hears() {
-                self.offer(id, key, always);
+                self.mark_dirty(id, key, always);
             }
         }
     }
@@ -186,11 +186,11 @@ impl Overlay {
             }
             Inserted::Known => {
                 if let Some(link) = self.links.get_mut(&id) {
-                    let told = link.told.entry(key).or_insert(0);
-                    *told = (*told).max(sequence);
+                    let advertised = link.advertised.entry(key).or_insert(0);
+                    *advertised = (*advertised).max(sequence);
                 }
                 // The other end has an old entry: send it the newer one.
-                self.offer(id, key, true);
+                self.mark_dirty(id, key, true);
                 return false;
             }
             Inserted::Full => {
@@ -199,7 +199,7 @@ impl Overlay {
             }
         }
         if let Some(link) = self.links.get_mut(&id) {
-            link.told.insert(key, sequence);
+            link.advertised.insert(key, sequence);
         }
         self.pass_on(key);
         if leaving {
@@ -227,7 +227,7 @@ impl Overlay {
         let known = self.map.get(self.config.key);
         let foreign = known.is_none_or(|known| {
             entry.sequence > known.sequence
-                || (entry.sequence == known.sequence && !entry.says_the_same(known))
+                || (entry.sequence == known.sequence && !entry.has_same_content(known))
         });
         if foreign && entry.sequence < SEQUENCE_MAX {
             self.replace_own(now, self.own_entry(entry.sequence + 1));
@@ -245,7 +245,7 @@ impl Overlay {
         };
         self.adopt_network(now, network, member);
         // The next exchange of greetings shows which of the two networks yields.
-        if self.claim().conflicts(Claim { network, strength: 0 }) {
+        if self.identity().conflicts(NetworkIdentity { network, quorum_size: 0 }) {
             self.refuse(now, id, Refusal::Network { theirs: network, ours: self.network });
         }
     }
@@ -270,16 +270,16 @@ impl Overlay {
 
     /// The node has been out of reach for so long that others may have forgotten it. Its entry is
     /// sent again when it comes back.
-    pub(super) fn doubt(&mut self, key: NodeKey) {
+    pub(super) fn suspect(&mut self, key: NodeKey) {
         for link in self.links.values_mut() {
-            link.told.remove(&key);
+            link.advertised.remove(&key);
         }
     }
 
     /// Removes all state of the node.
     pub(super) fn forget(&mut self, key: NodeKey) {
-        self.doubt(key);
-        self.timers.clear(Timer::Doubt(key));
+        self.suspect(key);
+        self.timers.clear(Timer::Suspect(key));
         self.timers.clear(Timer::Forget(key));
         self.timers.clear(Timer::Learn(key));
         self.map.remove(key);
@@ -288,7 +288,7 @@ impl Overlay {
         self.unlearn(key);
     }
 
-    pub(super) fn say_good_bye(&mut self, now: Moment) {
+    pub(super) fn send_goodbye(&mut self, now: Moment) {
         let sequence = self.map.sequence(self.config.key) + 1;
         let entry = self.own_entry(sequence.min(SEQUENCE_MAX));
         let last = crate::wire::Frame::Entries(vec![entry.clone()]).encode();

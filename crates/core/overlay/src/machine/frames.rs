@@ -85,7 +85,7 @@ impl Overlay {
         // News of this node itself are urgent and rare; news of others travel with them.
         if now < link.entries_at && !link.dirty.contains_key(&self.config.key) {
             if !link.dirty.is_empty() {
-                self.timers.set(Timer::Pace(id), link.entries_at);
+                self.timers.set(Timer::RateLimit(id), link.entries_at);
             }
             return None;
         }
@@ -94,17 +94,17 @@ impl Overlay {
         while out.len() < ENTRIES_BYTES
             && let Some((key, always)) = link.dirty.pop_first()
         {
-            let told = link.told.get(&key).copied().unwrap_or(0);
+            let advertised = link.advertised.get(&key).copied().unwrap_or(0);
             // The peer may have become a neighbour of that node while the entry waited.
             let hears =
                 |entry: &Entry| !always && key != own && peer.is_some_and(|p| entry.rtt_to(p).is_some());
-            let news = |entry: &&Entry| entry.sequence > told && !hears(entry);
+            let news = |entry: &&Entry| entry.sequence > advertised && !hears(entry);
             if let Some(entry) = self.map.get(key).filter(news) {
                 if out.is_empty() {
                     out.put_u8(ENTRIES);
                 }
                 entry::put(&mut out, entry);
-                link.told.insert(key, entry.sequence);
+                link.advertised.insert(key, entry.sequence);
                 self.stats.sent_entries += 1;
             }
         }

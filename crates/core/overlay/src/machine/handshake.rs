@@ -22,8 +22,8 @@ impl Overlay {
         let greeting = Greeting {
             key: self.config.key,
             name: self.config.name.clone(),
-            claim: self.claim(),
-            member: self.strength.is_some(),
+            identity: self.identity(),
+            member: self.quorum_size.is_some(),
             topology: self.config.topology,
             redundancy: self.config.redundancy,
             digest: self.config.topology_digest,
@@ -132,13 +132,13 @@ impl Overlay {
     }
 
     fn check_network(&self, peer: &Greeting, last: bool) -> Result<(), Refusal> {
-        let (theirs, ours) = (peer.claim, self.claim());
-        if ours.gives_way_to(theirs) {
+        let (theirs, ours) = (peer.identity, self.identity());
+        if ours.yields_to(theirs) {
             let (name, other) = (self.config.name.clone(), peer.name.clone());
-            return Err(Refusal::GivesWay { name, network: ours.network, other, to: theirs.network });
+            return Err(Refusal::Yields { name, network: ours.network, other, to: theirs.network });
         }
         // A node whose network must yield says so itself, once it has this node's greeting.
-        match ours.conflicts(theirs) && (last || !theirs.gives_way_to(ours)) {
+        match ours.conflicts(theirs) && (last || !theirs.yields_to(ours)) {
             true => Err(Refusal::Network { theirs: theirs.network, ours: ours.network }),
             false => Ok(()),
         }
@@ -242,8 +242,8 @@ impl Overlay {
         let here = clock.saturating_add(now.as_nanos() / 1_000_000);
         let ahead = i128::from(peer.clock_millis) - i128::from(here);
         let asked = self.links.get(&id).and_then(|link| link.asked);
-        let way = asked.map_or(0, |(_, at)| now.since(at).as_millis());
-        let off = ahead.unsigned_abs() > limit.as_millis() + way;
+        let transit = asked.map_or(0, |(_, at)| now.since(at).as_millis());
+        let off = ahead.unsigned_abs() > limit.as_millis() + transit;
         off.then(|| i64::try_from(ahead).unwrap_or(if ahead < 0 { i64::MIN } else { i64::MAX }))
     }
 
@@ -251,7 +251,7 @@ impl Overlay {
     /// other's clocks, so a newcomer with another time is the one that is wrong. Nodes that are in
     /// the network stay, even if their clocks drift apart later.
     fn check_clock(&self, now: Moment, id: LinkId, peer: &Greeting) -> Result<(), Refusal> {
-        let new = self.network != 0 && peer.claim.network == 0;
+        let new = self.network != 0 && peer.identity.network == 0;
         let limit = self.config.timing.clock_max;
         match self.clock_ahead(now, id, peer, limit).filter(|_| new) {
             Some(ahead_millis) => Err(Refusal::Clock {
@@ -286,7 +286,7 @@ impl Overlay {
             state.peer = Some(peer.key);
             state.last_error = None;
         }
-        let (key, name, network, member) = (peer.key, peer.name, peer.claim.network, peer.member);
+        let (key, name, network, member) = (peer.key, peer.name, peer.identity.network, peer.member);
         self.events.push_back(Event::NeighbourUp { key, name, link: id, initiator, target, terms });
         self.adopt_network(now, network, member);
         self.wake(id);

@@ -82,7 +82,7 @@ impl Overlay {
 
     fn on_frame(&mut self, now: Moment, id: LinkId, frame: Frame) -> Result<(), FrameError> {
         let Some(stage) = self.links.get(&id).map(|link| link.stage) else { return Ok(()) };
-        let what = frame.what();
+        let item = frame.name();
         match (stage, frame) {
             (_, Frame::Refusal { code, key, text }) => self.on_refusal(now, id, code, key, text),
             (Stage::Called | Stage::Waiting, Frame::Greeting(peer)) => self.on_greeting(now, id, peer),
@@ -94,10 +94,10 @@ impl Overlay {
             (Stage::Up, Frame::Unicast(piece)) => self.on_piece(now, piece),
             (Stage::Up, Frame::Path { mine, seen }) => self.on_path(id, mine, seen),
             (Stage::Called | Stage::Waiting, _) => {
-                return Err(FrameError::Unexpected { what, wanted: "a greeting" });
+                return Err(FrameError::Unexpected { item, wanted: "a greeting" });
             }
-            (Stage::Answered, _) => return Err(FrameError::Unexpected { what, wanted: "an acceptance" }),
-            (Stage::Up, _) => return Err(FrameError::Unexpected { what, wanted: "anything else" }),
+            (Stage::Answered, _) => return Err(FrameError::Unexpected { item, wanted: "an acceptance" }),
+            (Stage::Up, _) => return Err(FrameError::Unexpected { item, wanted: "anything else" }),
             (Stage::Closing, _) => {}
         }
         Ok(())
@@ -129,7 +129,7 @@ impl Overlay {
         let Some((_, at)) = link.asked.filter(|asked| asked.0 == token) else { return };
         link.asked = None;
         link.measured(now.since(at));
-        if link.rtt_told.is_some_and(|told| told != link.rtt_to_tell()) {
+        if link.rtt_advertised.is_some_and(|advertised| advertised != link.rtt_to_advertise()) {
             self.announce_soon(now);
         }
     }
@@ -139,7 +139,7 @@ impl Overlay {
         let reason = format!("refused by the other node: {text}");
         self.events.push_back(Event::RefusedByPeer { link: id, target, peer, code, text });
         if let Some(state) = target.and_then(|target| self.targets.get_mut(target))
-            && code == Refusal::GIVES_WAY
+            && code == Refusal::YIELDS
         {
             // The other node takes part from now on, and waits for this node to connect again.
             state.attempts = 0;
@@ -199,7 +199,7 @@ impl Overlay {
         let Some(link) = self.links.get_mut(&id) else { return };
         let stage = std::mem::replace(&mut link.stage, Stage::Closing);
         let timers =
-            [Timer::Greeting, Timer::KeepAlive, Timer::Silence, Timer::Close, Timer::Pace, Timer::Cycle];
+            [Timer::Greeting, Timer::KeepAlive, Timer::Silence, Timer::Close, Timer::RateLimit, Timer::Cycle];
         for timer in timers {
             self.timers.clear(timer(id));
         }
@@ -210,7 +210,7 @@ impl Overlay {
         let steady = stage == Stage::Up && now.since(link.up_since) >= self.config.timing.steady_after;
         let mut waiting = link.urgent.take_all();
         waiting.extend(link.bulk.take_all());
-        let path = std::mem::take(&mut link.path_told);
+        let path = std::mem::take(&mut link.path_reported);
         if let Some(key) = peer.filter(|key| self.neighbours.get(key) == Some(&id)) {
             self.neighbours.remove(&key);
             if path {

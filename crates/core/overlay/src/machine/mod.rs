@@ -22,11 +22,11 @@ mod tunnels;
 mod unicast;
 mod view;
 
-use crate::claim::Claim;
 use crate::config::{Config, Target, check_target, check_urls};
 use crate::error::ConfigError;
 use crate::event::Event;
 use crate::graph::Routes;
+use crate::identity::NetworkIdentity;
 use crate::link::{Link, Ready};
 use crate::map::{Entry, Map};
 use crate::reassembly::Reassembly;
@@ -53,7 +53,7 @@ enum Timer {
     /// A link that is to be closed has not taken its last frames.
     Close(LinkId),
     /// Entries of other nodes may go over a link again.
-    Pace(LinkId),
+    RateLimit(LinkId),
     /// A link closes a cycle.
     Cycle(LinkId),
     /// An announcement of this node is due.
@@ -61,7 +61,7 @@ enum Timer {
     /// The computation of routes is due.
     Routes,
     /// A node has been out of reach for so long that neighbours may have forgotten it.
-    Doubt(NodeKey),
+    Suspect(NodeKey),
     /// A node has been out of reach for too long and is forgotten.
     Forget(NodeKey),
     /// A tunnel is to be made, opened or repeated.
@@ -93,8 +93,8 @@ struct Relation {
 pub struct Overlay {
     config: Config,
     network: u64,
-    /// See [`Overlay::set_strength`].
-    strength: Option<u32>,
+    /// See [`Overlay::set_quorum_size`].
+    quorum_size: Option<u32>,
     leaving: bool,
     info: Bytes,
     map: Map,
@@ -153,7 +153,7 @@ impl Overlay {
         });
         let mut overlay = Self {
             network: config.network,
-            strength: Some(0),
+            quorum_size: Some(0),
             leaving: false,
             info: Bytes::new(),
             map,
@@ -229,7 +229,7 @@ impl Overlay {
         Ok(())
     }
 
-    /// Sets the network that this node founded. Links to other networks are refused from now on.
+    /// Sets the network that this node created. Links to other networks are refused from now on.
     pub fn set_network(&mut self, now: Moment, network: u64) {
         if network != self.network {
             self.network = network;
@@ -239,25 +239,25 @@ impl Overlay {
 
     /// Sets the standing of this node in its network. `None`: it is not a member, and others must
     /// not adopt the network that it knows of. `Some`: the number of members if a majority of them
-    /// is together, and 0 if not. Default `Some(0)`. Of two networks of one founder that meet, the
-    /// weaker or the younger one yields: [`Refusal::GivesWay`](crate::Refusal::GivesWay).
-    pub fn set_strength(&mut self, now: Moment, strength: Option<u32>) {
-        let before = std::mem::replace(&mut self.strength, strength);
-        if before.is_some() != strength.is_some() {
+    /// is together, and 0 if not. Default `Some(0)`. Of two networks of one creator that meet, the
+    /// weaker or the younger one yields: [`Refusal::Yields`](crate::Refusal::GivesWay).
+    pub fn set_quorum_size(&mut self, now: Moment, quorum_size: Option<u32>) {
+        let before = std::mem::replace(&mut self.quorum_size, quorum_size);
+        if before.is_some() != quorum_size.is_some() {
             self.announce_soon(now);
         }
     }
 
-    /// The claim of this node about its network.
-    fn claim(&self) -> Claim {
-        Claim { network: self.network, strength: self.strength.unwrap_or(0) }
+    /// The network identity of this node.
+    fn identity(&self) -> NetworkIdentity {
+        NetworkIdentity { network: self.network, quorum_size: self.quorum_size.unwrap_or(0) }
     }
 
     /// Leaves the network: others learn that this node goes for good, and no longer look for it.
     /// Links close when they have taken the farewell; new ones are refused.
     pub fn leave(&mut self, now: Moment) {
         if !std::mem::replace(&mut self.leaving, true) {
-            self.say_good_bye(now);
+            self.send_goodbye(now);
         }
     }
 
@@ -274,11 +274,11 @@ impl Overlay {
                 Timer::KeepAlive(link) => self.keep_alive(now, link),
                 Timer::Silence(link) => self.check_silence(now, link, slept),
                 Timer::Close(link) => self.finish_close(link),
-                Timer::Pace(link) => self.wake(link),
+                Timer::RateLimit(link) => self.wake(link),
                 Timer::Cycle(link) => self.refuse_cycle(now, link),
                 Timer::Announce => self.announce(now),
                 Timer::Routes => self.recompute(now),
-                Timer::Doubt(key) => self.doubt(key),
+                Timer::Suspect(key) => self.suspect(key),
                 Timer::Forget(key) => self.forget(key),
                 Timer::Tunnel(key) => self.tunnel_due(now, key),
                 Timer::Learn(key) => self.learn_due(key),
@@ -307,7 +307,7 @@ impl Overlay {
             if let Some(link) = self.links.get_mut(&id)
                 && link.ready == Ready::Listed
             {
-                link.ready = Ready::Told;
+                link.ready = Ready::Named;
                 return Some(id);
             }
         }
@@ -342,14 +342,14 @@ impl Overlay {
     /// Whether that node can be reached and announces that it is a member of the network that this
     /// node is in. A node between two others may be in another network than theirs: while a lost
     /// network makes way for its successor, both have nodes that can be reached.
-    pub fn says_member(&self, key: NodeKey) -> bool {
+    pub fn is_member(&self, key: NodeKey) -> bool {
         let member = |entry: &Entry| entry.member && entry.network == self.network;
         self.is_reachable(key) && self.map.get(key).is_some_and(member)
     }
 
     /// Whether any node that can be reached announces that it is a member of this node's network.
     pub fn has_members(&self) -> bool {
-        self.reachable().any(|key| self.says_member(key))
+        self.reachable().any(|key| self.is_member(key))
     }
 
     /// Whether that node announces that it is in another network than this one.
@@ -369,11 +369,11 @@ impl Overlay {
     }
 
     /// The nodes to ask for membership: those that announce that they are members. If there are
-    /// none: all that can be reached and are in no other network, since one may have become a member
-    /// meanwhile. The list starts at a different place on each node, so that not all of them ask the
-    /// same one.
-    pub fn who_lets_in(&self) -> Vec<NodeKey> {
-        let mut nodes: Vec<NodeKey> = self.reachable().filter(|key| self.says_member(*key)).collect();
+    /// none: all that can be reached and are in no other network, since one may have become a
+    /// member meanwhile. The list starts at a different place on each node, so that not all of them
+    /// ask the same one.
+    pub fn admitting_member(&self) -> Vec<NodeKey> {
+        let mut nodes: Vec<NodeKey> = self.reachable().filter(|key| self.is_member(*key)).collect();
         if nodes.is_empty() {
             nodes.extend(self.reachable().filter(|key| !self.is_elsewhere(*key)));
         }

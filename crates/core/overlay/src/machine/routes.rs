@@ -72,7 +72,7 @@ impl Overlay {
                 self.forget(namesake);
             }
         }
-        self.timers.clear(Timer::Doubt(key));
+        self.timers.clear(Timer::Suspect(key));
         self.timers.clear(Timer::Forget(key));
         self.events.push_back(Event::Reachable { key, name });
         self.pass_on(key);
@@ -86,7 +86,7 @@ impl Overlay {
                 && self.timers.get(Timer::Forget(entry.key)).is_none()
         });
         for key in ageing.map(|entry| entry.key).collect::<Vec<_>>() {
-            self.timers.set(Timer::Doubt(key), now + forget_after / 2);
+            self.timers.set(Timer::Suspect(key), now + forget_after / 2);
             self.timers.set(Timer::Forget(key), now + forget_after);
         }
     }
@@ -107,7 +107,7 @@ impl Overlay {
         if link.path.want(all || in_tree) {
             link.path_due = true;
             self.wake(id);
-            self.tell_path(id);
+            self.advertise_path(id);
         }
         let cycle = !all && !self.config.redundancy && !in_tree && self.routes.reaches(key) && {
             let ends = (own.min(key), own.max(key));
@@ -131,22 +131,22 @@ impl Overlay {
     pub(super) fn on_path(&mut self, id: LinkId, mine: u32, seen: u32) {
         let Some(link) = self.links.get_mut(&id) else { return };
         let Some(key) = link.peer_key() else { return };
-        if link.path.theirs != mine && std::mem::take(&mut link.path_told) {
+        if link.path.theirs != mine && std::mem::take(&mut link.path_reported) {
             self.events.push_back(Event::PathDown { neighbour: key });
         }
         if link.path.handle(mine, seen) {
             link.path_due = true;
             self.wake(id);
         }
-        self.tell_path(id);
+        self.advertise_path(id);
     }
 
     /// Emits an event if a path came up or went down.
-    fn tell_path(&mut self, id: LinkId) {
+    fn advertise_path(&mut self, id: LinkId) {
         let Some(link) = self.links.get_mut(&id) else { return };
         let Some(neighbour) = link.peer_key() else { return };
         let up = link.path.is_up();
-        if up == std::mem::replace(&mut link.path_told, up) {
+        if up == std::mem::replace(&mut link.path_reported, up) {
             return;
         }
         let event = if up {

@@ -39,7 +39,7 @@ impl Overlay {
         if self.timers.get(Timer::Tunnel(to)).is_none() {
             self.timers.set(Timer::Tunnel(to), now + self.config.timing.tunnel_retry);
         }
-        self.tell(to, &message);
+        self.send_message(to, &message);
         Ok(())
     }
 
@@ -53,7 +53,7 @@ impl Overlay {
         room
     }
 
-    fn tell(&mut self, to: NodeKey, message: &TunnelMessage) {
+    fn send_message(&mut self, to: NodeKey, message: &TunnelMessage) {
         let urgent = !matches!(message, TunnelMessage::Data { .. });
         self.send_kind(to, message.encode(), urgent, Kind::Tunnel);
     }
@@ -100,16 +100,16 @@ impl Overlay {
     }
 
     fn begin_tunnel(&mut self, now: Moment, key: NodeKey) {
-        let opener = self.config.key > key;
+        let opens = self.config.key > key;
         let (initiator, terms) = match self.relations.get(&key) {
             Some(relation) => (relation.initiator, relation.terms.clone()),
-            None => (opener, Bytes::new()),
+            None => (opens, Bytes::new()),
         };
-        let stage = if opener { Stage::Opening } else { Stage::Wanted };
-        if opener {
+        let stage = if opens { Stage::Opening } else { Stage::Wanted };
+        if opens {
             self.epoch = self.epoch.wrapping_add(1).max(1);
         }
-        let epoch = if opener { self.epoch } else { 0 };
+        let epoch = if opens { self.epoch } else { 0 };
         self.tunnels.insert(key, Tunnel::new(now, stage, epoch, initiator, terms));
         self.knock(now, key);
     }
@@ -125,7 +125,7 @@ impl Overlay {
             },
             _ => TunnelMessage::None { epoch: 0 },
         };
-        self.tell(key, &message);
+        self.send_message(key, &message);
         self.timers.set(Timer::Tunnel(key), now + self.config.timing.tunnel_retry);
     }
 
@@ -164,7 +164,7 @@ impl Overlay {
         let due = tunnel.repeat_at(self.config.timing.tunnel_retry);
         let messages = tunnel.resend();
         for message in &messages {
-            self.tell(key, message);
+            self.send_message(key, message);
         }
         if !messages.is_empty() {
             self.timers.set(Timer::Tunnel(key), due);
@@ -194,9 +194,9 @@ impl Overlay {
                         if next {
                             self.events.push_back(Event::Channel { from, channel, frame });
                         }
-                        self.tell(from, &ack);
+                        self.send_message(from, &ack);
                     }
-                    None => self.tell(from, &TunnelMessage::None { epoch }),
+                    None => self.send_message(from, &TunnelMessage::None { epoch }),
                 }
             }
             TunnelMessage::Ack { epoch, next } => self.on_ack(now, from, epoch, next),
@@ -220,7 +220,7 @@ impl Overlay {
             let via = Via::Tunnel;
             self.events.push_back(Event::PathUp { neighbour: from, via, initiator, terms });
         }
-        self.tell(from, &TunnelMessage::Opened { epoch });
+        self.send_message(from, &TunnelMessage::Opened { epoch });
     }
 
     fn on_opened(&mut self, from: NodeKey, epoch: u32) {

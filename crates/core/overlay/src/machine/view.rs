@@ -41,7 +41,7 @@ impl Overlay {
             entry.neighbours.iter().for_each(|(to, rtt)| report(entry.key, *to, *rtt));
         }
         for (to, id) in &self.neighbours {
-            let rtt = |link: &Link| link.rtt_told.unwrap_or_else(|| link.rtt_micros());
+            let rtt = |link: &Link| link.rtt_advertised.unwrap_or_else(|| link.rtt_micros());
             report(own, *to, self.links.get(id).map_or(0, rtt));
         }
         let all = self.config.topology.uses_all_links();
@@ -67,7 +67,7 @@ impl Overlay {
             peer: link.peer.as_ref().map(|peer| (peer.key, peer.name.clone())),
             state: match link.stage {
                 Stage::Called | Stage::Waiting | Stage::Answered => LinkState::Greeting,
-                Stage::Up if link.path_told => LinkState::Active,
+                Stage::Up if link.path_reported => LinkState::Active,
                 Stage::Up => LinkState::Standby,
                 Stage::Closing => LinkState::Closing,
             },

@@ -18,7 +18,7 @@ pub(super) fn read(mut r: Reader) -> Result<Entry, FrameError> {
     let name = r.name("node name", NAME_BYTES_MAX)?;
     let count = usize::from(r.u8("number of URLs")?);
     if count > URLS_MAX {
-        return Err(FrameError::TooLong { what: "URLs of a node", len: count, limit: URLS_MAX });
+        return Err(FrameError::TooLong { item: "URLs of a node", len: count, limit: URLS_MAX });
     }
     let urls = (0..count).map(|_| r.text("URL", URL_BYTES_MAX)).collect::<Result<_, _>>()?;
     let neighbours = neighbours(&mut r, key)?;
@@ -32,7 +32,7 @@ pub(super) fn read(mut r: Reader) -> Result<Entry, FrameError> {
 fn neighbours(r: &mut Reader, own: NodeKey) -> Result<Vec<(NodeKey, u32)>, FrameError> {
     let count = usize::from(r.u16("number of neighbours")?);
     if count > NEIGHBOURS_MAX {
-        return Err(FrameError::TooLong { what: "neighbours of a node", len: count, limit: NEIGHBOURS_MAX });
+        return Err(FrameError::TooLong { item: "neighbours of a node", len: count, limit: NEIGHBOURS_MAX });
     }
     let mut neighbours: Vec<(NodeKey, u32)> = Vec::new();
     for _ in 0..count {

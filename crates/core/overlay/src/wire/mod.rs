@@ -5,7 +5,7 @@
 //!
 //! | type | body |
 //! | --- | --- |
-//! | 1 greeting | mark u32 ([`MAGIC`]), version u8 ([`VERSION`]), key u64, name, network u64, member u8, strength u32, topology u8, redundancy u8, digest u64, clock u64 (ms, 0 unknown), terms |
+//! | 1 greeting | mark u32 ([`MAGIC`]), version u8 ([`VERSION`]), key u64, name, network u64, member u8, quorum size u32, topology u8, redundancy u8, digest u64, clock u64 (ms, 0 unknown), terms |
 //! | 2 accept | none |
 //! | 3 refusal | version u8, code u8, key u64, the sentence to the end |
 //! | 4 ping | token u32, summary of the map u64 |
@@ -21,11 +21,11 @@ pub(crate) mod entry;
 mod reader;
 pub(crate) mod tunnel;
 
-use crate::claim::Claim;
 use crate::config::{
     FRAME_BYTES_MAX, NAME_BYTES_MAX, NODES_MAX, REFUSAL_BYTES_MAX, TERMS_BYTES_MAX, TopologyKind,
 };
 use crate::error::FrameError;
+use crate::identity::NetworkIdentity;
 use crate::map::Entry;
 use base::NodeKey;
 use bytes::{BufMut, Bytes, BytesMut};
@@ -54,7 +54,7 @@ const PATH: u8 = 9;
 pub(crate) struct Greeting {
     pub(crate) key: NodeKey,
     pub(crate) name: String,
-    pub(crate) claim: Claim,
+    pub(crate) identity: NetworkIdentity,
     /// The node is a member of that network and not only joining it.
     pub(crate) member: bool,
     pub(crate) topology: TopologyKind,
@@ -127,7 +127,7 @@ pub fn carried(frame: &[u8]) -> Carried<'_> {
 
 impl Frame {
     /// The name of the frame in errors.
-    pub(crate) const fn what(&self) -> &'static str {
+    pub(crate) const fn name(&self) -> &'static str {
         match self {
             Frame::Greeting(_) => "a greeting",
             Frame::Accept => "an acceptance",
@@ -142,7 +142,7 @@ impl Frame {
 
     pub(crate) fn decode(frame: Bytes) -> Result<Self, FrameError> {
         if frame.len() > FRAME_BYTES_MAX {
-            return Err(FrameError::TooLong { what: "a frame", len: frame.len(), limit: FRAME_BYTES_MAX });
+            return Err(FrameError::TooLong { item: "a frame", len: frame.len(), limit: FRAME_BYTES_MAX });
         }
         if frame.is_empty() {
             return Err(FrameError::Empty);
@@ -232,14 +232,14 @@ fn greeting(mut r: Reader) -> Result<Greeting, FrameError> {
         return Err(FrameError::Version { got: version });
     }
     let (key, name) = (r.key("key")?, r.name("node name", NAME_BYTES_MAX)?);
-    let (network, member, strength) = (r.u64("network")?, r.flag("membership")?, r.u32("strength")?);
-    let claim = Claim { network, strength };
+    let (network, member, quorum_size) = (r.u64("network")?, r.flag("membership")?, r.u32("quorum size")?);
+    let identity = NetworkIdentity { network, quorum_size };
     let topology = TopologyKind::from_code(r.u8("topology")?)
         .ok_or_else(|| r.wrong("topology", "there is no such topology"))?;
     let (redundancy, digest, clock_millis) = (r.flag("redundancy")?, r.u64("digest")?, r.u64("clock")?);
     let terms = r.blob("terms", TERMS_BYTES_MAX)?;
     r.end()?;
-    Ok(Greeting { key, name, claim, member, topology, redundancy, digest, clock_millis, terms })
+    Ok(Greeting { key, name, identity, member, topology, redundancy, digest, clock_millis, terms })
 }
 
 fn put_greeting(out: &mut BytesMut, g: &Greeting) {
@@ -248,9 +248,9 @@ fn put_greeting(out: &mut BytesMut, g: &Greeting) {
     out.put_u8(VERSION);
     out.put_u64(g.key.0);
     put_blob(out, g.name.as_bytes());
-    out.put_u64(g.claim.network);
+    out.put_u64(g.identity.network);
     out.put_u8(u8::from(g.member));
-    out.put_u32(g.claim.strength);
+    out.put_u32(g.identity.quorum_size);
     out.put_slice(&[g.topology.code(), u8::from(g.redundancy)]);
     out.put_u64(g.digest);
     out.put_u64(g.clock_millis);
@@ -272,7 +272,7 @@ fn digest(mut r: Reader) -> Result<Frame, FrameError> {
     while !r.is_empty() {
         if known.len() == NODES_MAX {
             return Err(FrameError::TooLong {
-                what: "nodes in a digest",
+                item: "nodes in a digest",
                 len: NODES_MAX + 1,
                 limit: NODES_MAX,
             });
@@ -304,10 +304,10 @@ fn unicast(mut r: Reader) -> Result<Piece, FrameError> {
     let at = r.at();
     let part = r.rest();
     if (offset as usize).saturating_add(part.len()) > total as usize {
-        return Err(FrameError::Value { what: "part", at, why: "it ends behind the end of the whole" });
+        return Err(FrameError::Value { item: "part", at, why: "it ends behind the end of the whole" });
     }
     if part.is_empty() && total != 0 {
-        return Err(FrameError::Value { what: "part", at, why: "it is empty and the whole is not" });
+        return Err(FrameError::Value { item: "part", at, why: "it is empty and the whole is not" });
     }
     Ok(Piece { urgent, kind, hops_left, origin, destination, id, total, offset, part })
 }

@@ -24,62 +24,62 @@ impl Reader {
         self.rest.is_empty()
     }
 
-    pub(super) fn bytes(&mut self, what: &'static str, need: usize) -> Result<Bytes, FrameError> {
+    pub(super) fn bytes(&mut self, item: &'static str, need: usize) -> Result<Bytes, FrameError> {
         if self.rest.len() < need {
-            return Err(FrameError::Truncated { what, at: self.at, need, left: self.rest.len() });
+            return Err(FrameError::Truncated { item, at: self.at, need, left: self.rest.len() });
         }
         self.at += need;
         Ok(self.rest.split_to(need))
     }
 
-    pub(super) fn u8(&mut self, what: &'static str) -> Result<u8, FrameError> {
-        Ok(self.bytes(what, 1)?.get_u8())
+    pub(super) fn u8(&mut self, item: &'static str) -> Result<u8, FrameError> {
+        Ok(self.bytes(item, 1)?.get_u8())
     }
 
-    pub(super) fn u16(&mut self, what: &'static str) -> Result<u16, FrameError> {
-        Ok(self.bytes(what, 2)?.get_u16())
+    pub(super) fn u16(&mut self, item: &'static str) -> Result<u16, FrameError> {
+        Ok(self.bytes(item, 2)?.get_u16())
     }
 
-    pub(super) fn u32(&mut self, what: &'static str) -> Result<u32, FrameError> {
-        Ok(self.bytes(what, 4)?.get_u32())
+    pub(super) fn u32(&mut self, item: &'static str) -> Result<u32, FrameError> {
+        Ok(self.bytes(item, 4)?.get_u32())
     }
 
-    pub(super) fn u64(&mut self, what: &'static str) -> Result<u64, FrameError> {
-        Ok(self.bytes(what, 8)?.get_u64())
+    pub(super) fn u64(&mut self, item: &'static str) -> Result<u64, FrameError> {
+        Ok(self.bytes(item, 8)?.get_u64())
     }
 
-    pub(super) fn key(&mut self, what: &'static str) -> Result<NodeKey, FrameError> {
-        self.u64(what).map(NodeKey)
+    pub(super) fn key(&mut self, item: &'static str) -> Result<NodeKey, FrameError> {
+        self.u64(item).map(NodeKey)
     }
 
     /// A byte that is 0 or 1.
-    pub(super) fn flag(&mut self, what: &'static str) -> Result<bool, FrameError> {
-        match self.u8(what)? {
+    pub(super) fn flag(&mut self, item: &'static str) -> Result<bool, FrameError> {
+        match self.u8(item)? {
             0 => Ok(false),
             1 => Ok(true),
-            _ => Err(self.wrong(what, "neither 0 nor 1")),
+            _ => Err(self.wrong(item, "neither 0 nor 1")),
         }
     }
 
     /// A blob: as many bytes as the number in front says, at most `limit`.
-    pub(super) fn blob(&mut self, what: &'static str, limit: usize) -> Result<Bytes, FrameError> {
-        let len = self.u32(what)? as usize;
+    pub(super) fn blob(&mut self, item: &'static str, limit: usize) -> Result<Bytes, FrameError> {
+        let len = self.u32(item)? as usize;
         if len > limit {
-            return Err(FrameError::TooLong { what, len, limit });
+            return Err(FrameError::TooLong { item, len, limit });
         }
-        self.bytes(what, len)
+        self.bytes(item, len)
     }
 
-    pub(super) fn text(&mut self, what: &'static str, limit: usize) -> Result<String, FrameError> {
-        let blob = self.blob(what, limit)?;
-        String::from_utf8(blob.to_vec()).map_err(|_| self.wrong(what, "not UTF-8"))
+    pub(super) fn text(&mut self, item: &'static str, limit: usize) -> Result<String, FrameError> {
+        let blob = self.blob(item, limit)?;
+        String::from_utf8(blob.to_vec()).map_err(|_| self.wrong(item, "not UTF-8"))
     }
 
     /// A name: a printable text.
-    pub(super) fn name(&mut self, what: &'static str, limit: usize) -> Result<String, FrameError> {
-        let name = self.text(what, limit)?;
+    pub(super) fn name(&mut self, item: &'static str, limit: usize) -> Result<String, FrameError> {
+        let name = self.text(item, limit)?;
         if name.is_empty() || name.chars().any(char::is_control) {
-            return Err(self.wrong(what, "empty or with control characters"));
+            return Err(self.wrong(item, "empty or with control characters"));
         }
         Ok(name)
     }
@@ -96,7 +96,7 @@ impl Reader {
         }
     }
 
-    pub(super) fn wrong(&self, what: &'static str, why: &'static str) -> FrameError {
-        FrameError::Value { what, at: self.at, why }
+    pub(super) fn wrong(&self, item: &'static str, why: &'static str) -> FrameError {
+        FrameError::Value { item, at: self.at, why }
     }
 }

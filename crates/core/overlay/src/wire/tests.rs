@@ -16,7 +16,7 @@ fn greetings() -> impl Strategy<Value = Frame> {
         Frame::Greeting(Greeting {
             key: NodeKey(n.0),
             name,
-            claim: Claim { network: n.1, strength: n.1 as u32 },
+            identity: NetworkIdentity { network: n.1, quorum_size: n.1 as u32 },
             member: n.2 & 1 != 0,
             topology: TopologyKind::ALL[kind],
             redundancy,

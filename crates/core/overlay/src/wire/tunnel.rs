@@ -34,7 +34,7 @@ impl TunnelMessage {
                 let terms = r.rest();
                 if terms.len() > TERMS_BYTES_MAX {
                     return Err(FrameError::TooLong {
-                        what: "terms",
+                        item: "terms",
                         len: terms.len(),
                         limit: TERMS_BYTES_MAX,
                     });

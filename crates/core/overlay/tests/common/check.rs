@@ -83,8 +83,9 @@ impl Net {
         let known = map.nodes.iter().filter(|node| node.reachable).map(|node| self.index(node.key));
         let known: BTreeSet<usize> = known.map(|index| index.expect("it is alive")).collect();
         assert_eq!(known, *component, "what node {index} can reach");
-        let told: BTreeSet<usize> = node.app.reachable.iter().filter_map(|key| self.index(*key)).collect();
-        assert_eq!(told.len() + 1, component.len(), "what node {index} was told");
+        let reported: BTreeSet<usize> =
+            node.app.reachable.iter().filter_map(|key| self.index(*key)).collect();
+        assert_eq!(reported.len() + 1, component.len(), "what node {index} was told");
         let links = map.links.iter().filter(|link| link.confirmed).map(|link| self.pair_of(link));
         let truth = wired.iter().filter(|(a, _)| component.contains(a)).copied();
         assert_eq!(links.collect::<BTreeSet<_>>(), truth.collect(), "links that node {index} knows");

@@ -215,11 +215,11 @@ impl Net {
             let [x, y] = self.wires[wire].ends;
             if pair(x.0, y.0) == pair(a, b) {
                 for end in 0..2 {
-                    for what in std::mem::take(&mut self.wires[wire].held[end]) {
+                    for happening in std::mem::take(&mut self.wires[wire].held[end]) {
                         let at = self.wires[wire].busy[end].max(self.now + self.delay);
                         self.wires[wire].busy[end] = at;
                         self.order += 1;
-                        self.queue.push(Reverse((at, self.order, what)));
+                        self.queue.push(Reverse((at, self.order, happening)));
                     }
                 }
             }
@@ -227,12 +227,12 @@ impl Net {
     }
 
     /// Keeps a happening that cannot pass. Returns whether it was kept.
-    fn hold(&mut self, wire: usize, end: usize, what: &Happening) -> bool {
+    fn hold(&mut self, wire: usize, end: usize, happening: &Happening) -> bool {
         let [x, y] = self.wires[wire].ends;
         let (from, to) = if end == 0 { (y.0, x.0) } else { (x.0, y.0) };
         let held = !self.passes(from, to) || !self.wires[wire].held[end].is_empty();
         if held {
-            self.wires[wire].held[end].push_back(what.clone());
+            self.wires[wire].held[end].push_back(happening.clone());
         }
         held
     }
@@ -245,9 +245,9 @@ impl Net {
         }
     }
 
-    fn at(&mut self, wait: Duration, what: Happening) {
+    fn at(&mut self, wait: Duration, happening: Happening) {
         self.order += 1;
-        self.queue.push(Reverse((self.now + wait, self.order, what)));
+        self.queue.push(Reverse((self.now + wait, self.order, happening)));
     }
 
     /// A delay for one frame, between the least and twice the least.
@@ -274,8 +274,8 @@ impl Net {
                 }
                 (_, Some(at)) if at <= end => {
                     self.now = self.now.max(at);
-                    let Some(Reverse((_, _, what))) = self.queue.pop() else { return };
-                    self.happen(what);
+                    let Some(Reverse((_, _, happening))) = self.queue.pop() else { return };
+                    self.happen(happening);
                 }
                 _ => {
                     self.now = end;
@@ -285,9 +285,9 @@ impl Net {
         }
     }
 
-    fn happen(&mut self, what: Happening) {
+    fn happen(&mut self, happening: Happening) {
         let now = self.now;
-        match what {
+        match happening {
             Happening::Connect { from, key, target, to } => {
                 let same = self.nodes[from].as_ref().is_some_and(|node| node.overlay.key() == key);
                 if !same {
@@ -313,8 +313,8 @@ impl Net {
                 self.node_mut(from).overlay.handle_link_up(now, id(0), Some(target));
                 self.settle(from);
             }
-            Happening::Frame { wire, end, .. } if self.hold(wire, end, &what) => {}
-            Happening::Down { wire, end, far: true } if self.hold(wire, end, &what) => {}
+            Happening::Frame { wire, end, .. } if self.hold(wire, end, &happening) => {}
+            Happening::Down { wire, end, far: true } if self.hold(wire, end, &happening) => {}
             Happening::Frame { wire, end, frame } => self.deliver(wire, end, &frame),
             Happening::Down { wire, end, .. } => {
                 let (index, id) = self.wires[wire].ends[end];

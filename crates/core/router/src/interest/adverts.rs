@@ -23,15 +23,15 @@ impl<I: Interest> Adverts<I> {
         Self { by_key: IndexMap::new(), summary_above }
     }
 
-    /// Notes a change and calls `tell` for each announcement that the source needs. Additions come
-    /// before withdrawals, so that the source never believes too little.
-    pub(crate) fn change(&mut self, interest: &I, any: bool, mut tell: impl FnMut(I, bool)) {
+    /// Notes a change and calls `announce` for each announcement that the source needs. Additions
+    /// come before withdrawals, so that the source never believes too little.
+    pub(crate) fn change(&mut self, interest: &I, any: bool, mut announce: impl FnMut(I, bool)) {
         let key = interest.key();
         if any {
             let advert =
                 self.by_key.entry(key).or_insert_with(|| Advert { wanted: IndexSet::new(), summary: None });
             if advert.wanted.insert(interest.clone()) {
-                advert.added(interest, self.summary_above, tell);
+                advert.added(interest, self.summary_above, announce);
             }
             return;
         }
@@ -39,14 +39,14 @@ impl<I: Interest> Adverts<I> {
         if !advert.wanted.swap_remove(interest) {
             return;
         }
-        advert.removed(interest, self.summary_above, &mut tell);
+        advert.removed(interest, self.summary_above, &mut announce);
         if advert.wanted.is_empty() {
             self.by_key.swap_remove(&key);
         }
     }
 
     /// Every announcement to the source that was not withdrawn: for a link that comes up (again).
-    pub(crate) fn told(&self) -> impl Iterator<Item = &I> {
+    pub(crate) fn announced(&self) -> impl Iterator<Item = &I> {
         self.by_key.values().flat_map(|advert| {
             let single = if advert.summary.is_none() { Some(advert.wanted.iter()) } else { None };
             advert.summary.iter().chain(single.into_iter().flatten())
@@ -55,36 +55,39 @@ impl<I: Interest> Adverts<I> {
 }
 
 impl<I: Interest> Advert<I> {
-    fn added(&mut self, interest: &I, summary_above: usize, mut tell: impl FnMut(I, bool)) {
+    fn added(&mut self, interest: &I, summary_above: usize, mut announce: impl FnMut(I, bool)) {
         if let Some(old) = &self.summary {
             let mut summary = old.clone();
             summary.merge(interest);
             if summary != *old {
-                tell(summary.clone(), true);
-                tell(old.clone(), false);
+                announce(summary.clone(), true);
+                announce(old.clone(), false);
                 self.summary = Some(summary);
             }
             return;
         }
         if self.wanted.len() <= summary_above {
-            tell(interest.clone(), true);
+            announce(interest.clone(), true);
             return;
         }
         let mut summary = interest.clone();
         self.wanted.iter().for_each(|single| summary.merge(single));
         // The summary may equal a single interest that was announced already; that one stays
         // announced.
-        let untold = &self.wanted[..self.wanted.len() - 1];
-        if !untold.iter().any(|single| *single == summary) {
-            tell(summary.clone(), true);
+        let unannounced = &self.wanted[..self.wanted.len() - 1];
+        if !unannounced.iter().any(|single| *single == summary) {
+            announce(summary.clone(), true);
         }
-        untold.iter().filter(|single| **single != summary).for_each(|single| tell(single.clone(), false));
+        unannounced
+            .iter()
+            .filter(|single| **single != summary)
+            .for_each(|single| announce(single.clone(), false));
         self.summary = Some(summary);
     }
 
-    fn removed(&mut self, interest: &I, summary_above: usize, tell: &mut impl FnMut(I, bool)) {
+    fn removed(&mut self, interest: &I, summary_above: usize, announce: &mut impl FnMut(I, bool)) {
         let Some(summary) = &self.summary else {
-            tell(interest.clone(), false);
+            announce(interest.clone(), false);
             return;
         };
         // Half of the limit, so that a set that grows and shrinks around the limit is not announced
@@ -92,9 +95,12 @@ impl<I: Interest> Advert<I> {
         if self.wanted.len() > summary_above / 2 {
             return;
         }
-        self.wanted.iter().filter(|single| *single != summary).for_each(|single| tell(single.clone(), true));
+        self.wanted
+            .iter()
+            .filter(|single| *single != summary)
+            .for_each(|single| announce(single.clone(), true));
         if !self.wanted.contains(summary) {
-            tell(summary.clone(), false);
+            announce(summary.clone(), false);
         }
         self.summary = None;
     }
@@ -141,29 +147,29 @@ mod tests {
             limit in 0usize..5,
             steps in prop::collection::vec((0u8..6, 0u8..3, any::<bool>()), 1..60),
         ) {
-            let (mut adverts, mut wanted, mut told) = (Adverts::new(limit), BTreeSet::new(), BTreeSet::new());
+            let (mut adverts, mut wanted, mut announced) = (Adverts::new(limit), BTreeSet::new(), BTreeSet::new());
             for (from, more, any) in steps {
                 let span = Span(from, from + more);
                 let before: BTreeSet<Span> = wanted.clone();
                 let _ = if any { wanted.insert(span.clone()) } else { wanted.remove(&span) };
                 let lasting: Vec<Span> = before.intersection(&wanted).cloned().collect();
-                let covers = |told: &BTreeSet<Span>, spans: &[Span]| {
+                let covers = |announced: &BTreeSet<Span>, spans: &[Span]| {
                     (0..10).all(|topic| {
-                        !spans.iter().any(|s| s.matches(&topic)) || told.iter().any(|s| s.matches(&topic))
+                        !spans.iter().any(|s| s.matches(&topic)) || announced.iter().any(|s| s.matches(&topic))
                     })
                 };
                 let mut steps = Vec::new();
                 adverts.change(&span, any, |span, any| steps.push((span, any)));
                 for (span, any) in steps {
-                    let news = if any { told.insert(span) } else { told.remove(&span) };
+                    let news = if any { announced.insert(span) } else { announced.remove(&span) };
                     prop_assert!(news, "told what was told before");
-                    prop_assert!(covers(&told, &lasting));
+                    prop_assert!(covers(&announced, &lasting));
                 }
                 let all: Vec<Span> = wanted.iter().cloned().collect();
-                prop_assert!(covers(&told, &all));
-                prop_assert!(told.len() <= limit.max(1));
-                prop_assert_eq!(told.is_empty(), wanted.is_empty());
-                prop_assert_eq!(adverts.told().cloned().collect::<BTreeSet<_>>(), told.clone());
+                prop_assert!(covers(&announced, &all));
+                prop_assert!(announced.len() <= limit.max(1));
+                prop_assert_eq!(announced.is_empty(), wanted.is_empty());
+                prop_assert_eq!(adverts.announced().cloned().collect::<BTreeSet<_>>(), announced.clone());
             }
         }
     }

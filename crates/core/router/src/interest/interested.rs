@@ -1,4 +1,5 @@
-//! The clients that share one interest or one offer, and the clients to whom a change is news.
+//! The clients that share one interest or one advertisement, and the clients to whom a change is
+//! news.
 
 use crate::client::{ClientId, Level};
 use smallvec::SmallVec;
@@ -89,8 +90,9 @@ impl Edge {
     }
 }
 
-/// The sinks that share one interest, with their levels. Or the sources that share one offer, with
-/// their levels [turned](Level::turned): then read "sink" for "source" and "source" for "sink".
+/// The sinks that share one interest, with their levels. Or the sources that share one
+/// advertisement, with their levels [turned](Level::turned): then read "sink" for "source" and
+/// "source" for "sink".
 #[derive(Clone, Debug)]
 pub(crate) struct Parties {
     clients: Interested<ClientId>,

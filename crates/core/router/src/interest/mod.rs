@@ -1,4 +1,4 @@
-//! Interests and offers of all clients, and the announcements that a change requires.
+//! Interests and advertisements of all clients, and the announcements that a change requires.
 
 mod adverts;
 mod interested;

@@ -1,4 +1,4 @@
-//! The interests of all sinks, or the offers of all sources, filed by key.
+//! The interests of all sinks, or the advertisements of all sources, filed by key.
 
 use crate::client::{ClientId, Level};
 use crate::interest::interested::{Edge, Parties};
@@ -6,9 +6,10 @@ use crate::message::Interest;
 use base::HandleState;
 use indexmap::IndexMap;
 
-/// A map from keys to interests to sinks; or from keys to offers to sources. The levels of these
-/// sources are [turned](Level::turned), so that everything said of sinks holds for sources and the
-/// other way round. The maps keep insertion order where it matters: nothing depends on hash order.
+/// A map from keys to interests to sinks; or from keys to advertisements to sources. The levels of
+/// these sources are [turned](Level::turned), so that everything said of sinks holds for sources
+/// and the other way round. The maps keep insertion order where it matters: nothing depends on hash
+/// order.
 #[derive(Debug)]
 pub(crate) struct Table<I: Interest> {
     by_key: IndexMap<Option<I::Key>, IndexMap<I, Parties, HandleState>, HandleState>,
@@ -89,32 +90,34 @@ impl<I: Interest> Table<I> {
         of_key.into_iter().chain(of_any).flatten().for_each(|(interest, parties)| f(interest, parties));
     }
 
-    /// In a table of offers: calls `f` for each source that offers something `interest` wants,
-    /// several times for a source with several such offers.
+    /// In a table of advertisements: calls `f` for each source that advertises something `interest`
+    /// wants, several times for a source with several such advertisements.
     pub(crate) fn each_offering(&self, interest: &I, mut f: impl FnMut(ClientId)) {
-        self.each_beside(interest.key().as_ref(), |offer, parties| {
-            if interest.offered_by(offer) {
+        self.each_beside(interest.key().as_ref(), |advertisement, parties| {
+            if interest.advertised_by(advertisement) {
                 parties.members().iter().copied().for_each(&mut f);
             }
         });
     }
 
-    /// In a table of offers: true if `source` offers something `interest` wants, by an offer other
-    /// than `except`.
-    pub(crate) fn is_offered(&self, interest: &I, source: ClientId, except: Option<&I>) -> bool {
-        let mut offered = false;
-        self.each_beside(interest.key().as_ref(), |offer, parties| {
-            offered |= Some(offer) != except && parties.contains(source) && interest.offered_by(offer);
+    /// In a table of advertisements: true if `source` advertises something `interest` wants, by an
+    /// advertisement other than `except`.
+    pub(crate) fn is_advertised(&self, interest: &I, source: ClientId, except: Option<&I>) -> bool {
+        let mut advertised = false;
+        self.each_beside(interest.key().as_ref(), |advertisement, parties| {
+            advertised |= Some(advertisement) != except
+                && parties.contains(source)
+                && interest.advertised_by(advertisement);
         });
-        offered
+        advertised
     }
 
-    /// In a table of interests: the gated ones that want something `offer` promises, and of which
-    /// `source` has to be told if it makes that offer.
-    pub(crate) fn gated_by(&self, offer: &I, source: ClientId, level: Level) -> Vec<I> {
+    /// In a table of interests: the gated ones that want something `advertisement` promises, and of
+    /// which `source` has to be told if it makes that advertise.
+    pub(crate) fn gated_by(&self, advertisement: &I, source: ClientId, level: Level) -> Vec<I> {
         let mut gated = Vec::new();
-        self.each_beside(offer.key().as_ref(), |interest, sinks| {
-            let wants = interest.gated() && interest.offered_by(offer);
+        self.each_beside(advertisement.key().as_ref(), |interest, sinks| {
+            let wants = interest.gated() && interest.advertised_by(advertisement);
             if wants && sinks.reachable(source, level).next().is_some() {
                 gated.push(interest.clone());
             }

@@ -3,10 +3,10 @@
 use super::Pipe;
 use crate::config::FRAME_BYTES_MIN;
 use crate::frame::{
-    self, FIRST_CREDIT_LANE, FRAGMENT_HEAD_BYTES, FRAME_HEAD_BYTES, Fragment, LANES, ORDERED_LANE,
+    self, FIFOS, FIRST_CREDIT_FIFO, FRAGMENT_HEAD_BYTES, FRAME_HEAD_BYTES, Fragment, ORDERED_FIFO,
     RECORD_HEAD_BYTES, fragment_record_bytes,
 };
-use crate::message::{Interest, Lanes, Message, Priority};
+use crate::message::{Fifos, Interest, Message, Priority};
 use base::Moment;
 use bytes::{Bytes, BytesMut};
 
@@ -21,23 +21,23 @@ pub(super) struct Partial {
     sent: usize,
     transfer: u32,
     /// The size passed to [`Queue::hold`](crate::queue::Queue::hold), with the class; `None` for an
-    /// interest or offer.
+    /// interest or advertisement.
     pub(super) held: Option<(usize, Priority)>,
 }
 
 /// The limits on the contents of a frame.
 #[derive(Clone, Copy, Debug)]
 struct Terms {
-    lanes: Lanes,
+    fifos: Fifos,
     /// Its longest length.
     limit: usize,
     /// The frame is sent without order and credit.
-    loose: bool,
+    best_effort: bool,
 }
 
 /// A record that was appended.
 enum Put {
-    Offer,
+    Advertisement,
     Interest,
     /// Its size in the queue, and its class.
     Message(usize, Priority),
@@ -47,29 +47,29 @@ impl Put {
     fn held(&self) -> Option<(usize, Priority)> {
         match *self {
             Put::Message(bytes, class) => Some((bytes, class)),
-            Put::Offer | Put::Interest => None,
+            Put::Advertisement | Put::Interest => None,
         }
     }
 }
 
 impl<M: Message, I: Interest> Pipe<M, I> {
-    /// The next frame of at most `bytes_max` bytes with messages of the kinds in `lanes`, if any of
+    /// The next frame of at most `bytes_max` bytes with messages of the kinds in `fifos`, if any of
     /// them is due.
-    pub(crate) fn poll_frame(&mut self, now: Moment, lanes: Lanes, bytes_max: usize) -> Option<Bytes> {
+    pub(crate) fn poll_frame(&mut self, now: Moment, fifos: Fifos, bytes_max: usize) -> Option<Bytes> {
         let limit = self.config.frame_bytes_max.min(bytes_max);
-        if self.is_idle() || limit < FRAME_BYTES_MIN || !self.is_due_for(now, lanes) {
+        if self.is_idle() || limit < FRAME_BYTES_MIN || !self.is_due_for(now, fifos) {
             return None;
         }
-        let loose = self.is_cast || !lanes.contains(Lanes::RELIABLE);
-        let terms = Terms { lanes, limit, loose };
-        let mut out = frame::start(limit.min(self.queue.bytes() + 256), loose);
+        let best_effort = self.is_group || !fifos.contains(Fifos::RELIABLE);
+        let terms = Terms { fifos, limit, best_effort };
+        let mut out = frame::start(limit.min(self.queue.bytes() + 256), best_effort);
         let only_sign = self.fill(terms, &mut out);
         if self.queue.is_empty() {
             self.bundle_due = None;
         }
         let frame = frame::finish(out)?;
         self.stats.sent_frames += 1;
-        self.stats.sent_datagrams += u64::from(loose);
+        self.stats.sent_datagrams += u64::from(best_effort);
         self.stats.sent_keep_alives += u64::from(only_sign);
         self.stats.sent_bytes += frame.len() as u64;
         Some(frame)
@@ -77,8 +77,8 @@ impl<M: Message, I: Interest> Pipe<M, I> {
 
     /// Appends the contents of a frame; true when that is a keep-alive and nothing else.
     fn fill(&mut self, terms: Terms, out: &mut BytesMut) -> bool {
-        if terms.loose {
-            (1..LANES).all(|lane| self.fill_from(lane, terms, out));
+        if terms.best_effort {
+            (1..FIFOS).all(|fifo| self.fill_from(fifo, terms, out));
             return false;
         }
         if let Some((origin, credit)) = self.hello.take() {
@@ -89,7 +89,7 @@ impl<M: Message, I: Interest> Pipe<M, I> {
             self.stats.sent_credits += 1;
         }
         let keep_alive = std::mem::take(&mut self.keep_alive);
-        (0..LANES).all(|lane| self.fill_from(lane, terms, out));
+        (0..FIFOS).all(|fifo| self.fill_from(fifo, terms, out));
         let only_sign = keep_alive && out.len() <= FRAME_HEAD_BYTES;
         if only_sign {
             frame::put_keep_alive(out);
@@ -97,28 +97,28 @@ impl<M: Message, I: Interest> Pipe<M, I> {
         only_sign
     }
 
-    fn partials(&mut self, terms: Terms) -> &mut [Option<Partial>; LANES] {
-        if terms.lanes.contains(Lanes::RELIABLE) { &mut self.partial } else { &mut self.loose_partial }
+    fn partials(&mut self, terms: Terms) -> &mut [Option<Partial>; FIFOS] {
+        if terms.fifos.contains(Fifos::RELIABLE) { &mut self.partial } else { &mut self.best_effort_partial }
     }
 
-    /// Appends the records of a lane that fit; false when the frame is full.
-    fn fill_from(&mut self, lane: usize, terms: Terms, out: &mut BytesMut) -> bool {
-        if self.partials == 0 && !self.has_whole(lane) {
+    /// Appends the records of a FIFO that fit; false when the frame is full.
+    fn fill_from(&mut self, fifo: usize, terms: Terms, out: &mut BytesMut) -> bool {
+        if self.partials == 0 && !self.has_whole(fifo) {
             return true;
         }
-        let counted = lane >= FIRST_CREDIT_LANE && !terms.loose;
+        let counted = fifo >= FIRST_CREDIT_FIFO && !terms.best_effort;
         loop {
             if counted && !self.allowance.is_open() {
                 return true;
             }
-            if self.partials(terms)[lane].is_some() {
-                if !self.continue_partial(lane, terms, out) {
+            if self.partials(terms)[fifo].is_some() {
+                if !self.continue_partial(fifo, terms, out) {
                     return false;
                 }
                 continue;
             }
             let start = out.len();
-            let Some(put) = self.put_next(lane, terms.lanes, out) else { return true };
+            let Some(put) = self.put_next(fifo, terms.fifos, out) else { return true };
             if out.len() <= terms.limit {
                 // In a pipe with one order the class `Control` waits for credit, but does not use
                 // it.
@@ -137,18 +137,18 @@ impl<M: Message, I: Interest> Pipe<M, I> {
             let transfer = self.next_transfer;
             self.next_transfer = self.next_transfer.wrapping_add(1);
             let held = put.held();
-            self.partials(terms)[lane] = Some(Partial { record, sent: 0, transfer, held });
+            self.partials(terms)[fifo] = Some(Partial { record, sent: 0, transfer, held });
             self.partials += 1;
         }
     }
 
-    /// True when a record that was not begun waits in a lane.
-    fn has_whole(&self, lane: usize) -> bool {
-        match (lane, self.config.ordered) {
+    /// True when a record that was not begun waits in a FIFO.
+    fn has_whole(&self, fifo: usize) -> bool {
+        match (fifo, self.config.ordered) {
             (0, _) => self.has_announcements(),
-            (_, true) => lane == ORDERED_LANE && !self.queue.is_empty(),
-            (ORDERED_LANE, false) => false,
-            (_, false) => self.queue.class_filled(Priority::ALL[lane - 1]),
+            (_, true) => fifo == ORDERED_FIFO && !self.queue.is_empty(),
+            (ORDERED_FIFO, false) => false,
+            (_, false) => self.queue.class_filled(Priority::ALL[fifo - 1]),
         }
     }
 
@@ -160,34 +160,34 @@ impl<M: Message, I: Interest> Pipe<M, I> {
         match put {
             Put::Message(..) => self.stats.sent_messages += 1,
             Put::Interest => self.stats.sent_interests += 1,
-            Put::Offer => self.stats.sent_offers += 1,
+            Put::Advertisement => self.stats.sent_advertisements += 1,
         }
     }
 
-    /// Appends the next record of a lane, whatever its length.
-    fn put_next(&mut self, lane: usize, lanes: Lanes, out: &mut BytesMut) -> Option<Put> {
-        if lane == 0 {
-            if let Some((offer, any)) = self.offers.pop() {
-                frame::put_offer(out, any, |out| offer.encode(out));
-                return Some(Put::Offer);
+    /// Appends the next record of a FIFO, whatever its length.
+    fn put_next(&mut self, fifo: usize, fifos: Fifos, out: &mut BytesMut) -> Option<Put> {
+        if fifo == 0 {
+            if let Some((advertisement, any)) = self.advertisements.pop() {
+                frame::put_advertisement(out, any, |out| advertisement.encode(out));
+                return Some(Put::Advertisement);
             }
             let (interest, any) = self.interests.pop()?;
             frame::put_interest(out, any, |out| interest.encode(out));
             return Some(Put::Interest);
         }
-        let envelope = match (self.config.ordered, lane) {
-            (true, ORDERED_LANE) => self.queue.pop_any(lanes)?,
-            (true, _) | (false, ORDERED_LANE) => return None,
-            (false, lane) => self.queue.pop_class(Priority::ALL[lane - 1], lanes)?,
+        let envelope = match (self.config.ordered, fifo) {
+            (true, ORDERED_FIFO) => self.queue.pop_any(fifos)?,
+            (true, _) | (false, ORDERED_FIFO) => return None,
+            (false, fifo) => self.queue.pop_class(Priority::ALL[fifo - 1], fifos)?,
         };
         let message = &envelope.message;
         frame::put_message(out, envelope.hops, envelope.id, |out| message.encode(out));
         Some(Put::Message(message.bytes(), message.priority()))
     }
 
-    /// Appends the held record of a lane, or a part of it; false when the frame is full.
-    fn continue_partial(&mut self, lane: usize, terms: Terms, out: &mut BytesMut) -> bool {
-        let Some(partial) = self.partials(terms)[lane].as_mut() else { return true };
+    /// Appends the held record of a FIFO, or a part of it; false when the frame is full.
+    fn continue_partial(&mut self, fifo: usize, terms: Terms, out: &mut BytesMut) -> bool {
+        let Some(partial) = self.partials(terms)[fifo].as_mut() else { return true };
         let (room, total) = (terms.limit.saturating_sub(out.len()), partial.record.len());
         let whole = partial.sent == 0 && total <= room;
         let cost = if whole {
@@ -205,20 +205,20 @@ impl<M: Message, I: Interest> Pipe<M, I> {
             let end = partial.sent + left.min(room - head);
             let part = partial.record.slice(partial.sent..end);
             let cost = fragment_record_bytes(part.len());
-            let fragment = Fragment { lane, transfer: partial.transfer, total, offset: partial.sent, part };
+            let fragment = Fragment { fifo, transfer: partial.transfer, total, offset: partial.sent, part };
             frame::put_fragment(out, &fragment);
             partial.sent = end;
             cost
         };
         let (done, held) = (partial.sent == total, partial.held);
         let free = whole && held.is_some_and(|(_, class)| class == Priority::Control);
-        if lane >= FIRST_CREDIT_LANE && !terms.loose && !free {
+        if fifo >= FIRST_CREDIT_FIFO && !terms.best_effort && !free {
             self.spend(cost);
         }
         if !done {
             return false;
         }
-        self.partials(terms)[lane] = None;
+        self.partials(terms)[fifo] = None;
         self.partials -= 1;
         if let Some((bytes, _)) = held {
             self.queue.release(bytes);

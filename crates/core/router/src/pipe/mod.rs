@@ -6,8 +6,8 @@ mod bundle;
 use crate::PipeConfig;
 use crate::config::{CREDIT_BYTES_MIN, FRAME_BYTES_MAX, FRAME_BYTES_MIN};
 use crate::credit::Allowance;
-use crate::frame::{FIRST_CREDIT_LANE, LANES};
-use crate::message::{Envelope, Interest, Lanes, Message, Origin, Parcel, Priority};
+use crate::frame::{FIFOS, FIRST_CREDIT_FIFO};
+use crate::message::{Envelope, Fifos, Interest, Message, Origin, Parcel, Priority};
 use crate::outbox::Outbox;
 use crate::queue::{Enqueued, Queue};
 use crate::stats::{DropReason, PipeStats};
@@ -20,23 +20,23 @@ pub(crate) struct Pipe<M, I> {
     pub(crate) stats: PipeStats,
     pub(crate) congested: bool,
     /// The router at the other end of a memory pipe reports that one of its pipes is congested.
-    pub(crate) held: bool,
+    pub(crate) paused: bool,
     pub(crate) allowance: Allowance,
     queue: Queue<M>,
     interests: Outbox<I>,
-    offers: Outbox<I>,
+    advertisements: Outbox<I>,
     /// The identity of this router, and the first credit.
     hello: Option<(Origin, u32)>,
     /// Credit to be granted.
     credit: u32,
     keep_alive: bool,
-    /// By lane. Frames of best effort alone have partial records of their own.
-    partial: [Option<Partial>; LANES],
-    loose_partial: [Option<Partial>; LANES],
+    /// By FIFO. Frames of best effort alone have partial records of their own.
+    partial: [Option<Partial>; FIFOS],
+    best_effort_partial: [Option<Partial>; FIFOS],
     /// Number of partial records in both.
     partials: usize,
-    /// All of its frames are loose.
-    pub(crate) is_cast: bool,
+    /// All of its frames are best effort.
+    pub(crate) is_group: bool,
     next_transfer: u32,
     /// The time at which messages that wait for a fuller frame are sent anyway.
     bundle_due: Option<Moment>,
@@ -53,17 +53,17 @@ impl<M: Message, I: Interest> Pipe<M, I> {
             config,
             stats: PipeStats::default(),
             congested: false,
-            held: false,
+            paused: false,
             queue: Queue::new(),
             interests: Outbox::new(),
-            offers: Outbox::new(),
+            advertisements: Outbox::new(),
             hello: None,
             credit: 0,
             keep_alive: false,
             partial: Default::default(),
-            loose_partial: Default::default(),
+            best_effort_partial: Default::default(),
             partials: 0,
-            is_cast: false,
+            is_group: false,
             next_transfer: 0,
             bundle_due: None,
         }
@@ -96,23 +96,23 @@ impl<M: Message, I: Interest> Pipe<M, I> {
         self.queue.is_full_for(class, bytes, &self.config)
     }
 
-    pub(crate) fn tell_interest(&mut self, interest: I, any: bool) {
+    pub(crate) fn queue_interest(&mut self, interest: I, any: bool) {
         self.interests.put(interest, any);
     }
 
-    pub(crate) fn tell_offer(&mut self, offer: I, any: bool) {
-        self.offers.put(offer, any);
+    pub(crate) fn advertise(&mut self, advertisement: I, any: bool) {
+        self.advertisements.put(advertisement, any);
     }
 
-    pub(crate) fn tell_hello(&mut self, origin: Origin, credit: u32) {
+    pub(crate) fn queue_hello(&mut self, origin: Origin, credit: u32) {
         self.hello = Some((origin, credit));
     }
 
-    pub(crate) fn tell_credit(&mut self, bytes: u32) {
+    pub(crate) fn queue_credit(&mut self, bytes: u32) {
         self.credit = self.credit.saturating_add(bytes);
     }
 
-    pub(crate) fn tell_keep_alive(&mut self) {
+    pub(crate) fn queue_keep_alive(&mut self) {
         self.keep_alive = true;
     }
 
@@ -131,12 +131,12 @@ impl<M: Message, I: Interest> Pipe<M, I> {
     }
 
     fn has_announcements(&self) -> bool {
-        !self.offers.is_empty() || !self.interests.is_empty()
+        !self.advertisements.is_empty() || !self.interests.is_empty()
     }
 
     /// True when something should be sent now, in one frame or another.
     pub(crate) fn is_due(&self, now: Moment) -> bool {
-        !self.is_idle() && (self.is_due_for(now, Lanes::ALL) || self.is_due_for(now, Lanes::BEST_EFFORT))
+        !self.is_idle() && (self.is_due_for(now, Fifos::ALL) || self.is_due_for(now, Fifos::BEST_EFFORT))
     }
 
     /// True when there is nothing at all to send.
@@ -145,27 +145,28 @@ impl<M: Message, I: Interest> Pipe<M, I> {
         !signs && self.queue.is_empty() && self.partials == 0 && !self.has_announcements()
     }
 
-    /// True when something should be sent now in a frame with messages of the kinds in `lanes`.
-    fn is_due_for(&self, now: Moment, lanes: Lanes) -> bool {
+    /// True when something should be sent now in a frame with messages of the kinds in `fifos`.
+    fn is_due_for(&self, now: Moment, fifos: Fifos) -> bool {
         let partials = self.partials > 0;
-        let waits = if lanes.contains(Lanes::RELIABLE) && !self.is_cast {
+        let waits = if fifos.contains(Fifos::RELIABLE) && !self.is_group {
             let signs = self.hello.is_some() || self.keep_alive || self.credit > 0;
             let open = self.allowance.is_open();
-            let partial = &self.partial[..if open { LANES } else { FIRST_CREDIT_LANE }];
+            let partial = &self.partial[..if open { FIFOS } else { FIRST_CREDIT_FIFO }];
             if signs || self.has_announcements() || partials && partial.iter().any(Option::is_some) {
                 return true;
             }
             if open {
-                self.queue.has(lanes)
+                self.queue.has(fifos)
             } else {
                 !self.config.ordered && self.queue.class_filled(Priority::Control)
             }
         } else {
-            let partial = if lanes.contains(Lanes::RELIABLE) { &self.partial } else { &self.loose_partial };
+            let partial =
+                if fifos.contains(Fifos::RELIABLE) { &self.partial } else { &self.best_effort_partial };
             if partials && partial.iter().any(Option::is_some) {
                 return true;
             }
-            self.queue.has(lanes)
+            self.queue.has(fifos)
         };
         waits
             && (self.config.bundle_wait.is_zero()
@@ -194,9 +195,9 @@ impl<M: Message, I: Interest> Pipe<M, I> {
         if std::mem::take(&mut self.keep_alive) {
             return Some(Parcel::KeepAlive);
         }
-        if let Some((offer, any)) = self.offers.pop() {
-            self.stats.sent_offers += 1;
-            return Some(Parcel::Offer { offer, any });
+        if let Some((advertisement, any)) = self.advertisements.pop() {
+            self.stats.sent_advertisements += 1;
+            return Some(Parcel::Advertisement { advertisement, any });
         }
         if let Some((interest, any)) = self.interests.pop() {
             self.stats.sent_interests += 1;
@@ -208,14 +209,14 @@ impl<M: Message, I: Interest> Pipe<M, I> {
         if self.config.ordered {
             return None;
         }
-        let envelope = self.queue.pop_class(Priority::Control, Lanes::ALL)?;
+        let envelope = self.queue.pop_class(Priority::Control, Fifos::ALL)?;
         self.stats.sent_messages += 1;
         Some(Parcel::Message(envelope))
     }
 
     /// Forgets everything that waits, and the peer's credit, after the link went down.
     pub(crate) fn clear(&mut self) {
-        let partials = self.partial.iter_mut().chain(&mut self.loose_partial);
+        let partials = self.partial.iter_mut().chain(&mut self.best_effort_partial);
         for partial in partials.filter_map(Option::take) {
             if let Some((_, class)) = partial.held {
                 self.stats.drop(class, DropReason::Gone);
@@ -223,7 +224,7 @@ impl<M: Message, I: Interest> Pipe<M, I> {
         }
         self.queue.clear(&mut self.stats);
         self.interests.clear();
-        self.offers.clear();
+        self.advertisements.clear();
         self.allowance = Allowance::new(&self.config);
         self.partials = 0;
         (self.hello, self.keep_alive, self.credit, self.bundle_due) = (None, false, 0, None);

@@ -31,21 +31,21 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
     /// Notes whether something that came through a memory pipe waits in a congested pipe at the
     /// other end. If so, messages that go into this end count as waiting, too. True when that is
     /// news.
-    pub(crate) fn hold(&mut self, now: Moment, id: ClientId, held: bool) -> bool {
+    pub(crate) fn pause(&mut self, now: Moment, id: ClientId, paused: bool) -> bool {
         self.observe(now);
         let Some(client) = self.clients.get_mut(id) else { return false };
-        let was = std::mem::replace(&mut client.pipe.held, held);
-        if was && !held && !client.pipe.congested {
+        let was = std::mem::replace(&mut client.pipe.paused, paused);
+        if was && !paused && !client.pipe.congested {
             self.release(id);
         }
-        was != held
+        was != paused
     }
 
     /// True if a message of this client that finds no room may wait at the entrance. One message
     /// may wait from a memory pipe; from a link as much as was granted.
     pub(super) fn may_stall(&self, from: ClientId) -> bool {
         self.clients.get(from).is_some_and(|client| match client.kind {
-            ClientKind::Local { .. } | ClientKind::Cast => false,
+            ClientKind::Local { .. } | ClientKind::Group => false,
             ClientKind::Memory => client.stalled.is_empty(),
             ClientKind::Link => client.window.is_limited(),
         })
@@ -147,7 +147,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         let timer = Timer::Credit(id);
         if client.blocked_by.is_empty() && client.stalled.is_empty() {
             let credit = client.window.grant();
-            client.pipe.tell_credit(credit);
+            client.pipe.queue_credit(credit);
             self.connections.clear(timer);
             self.wake(id);
         } else if !self.connections.is_set(timer) {
@@ -166,7 +166,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         }
         if client.stalled.is_empty() {
             let credit = client.window.trickle();
-            client.pipe.tell_credit(credit);
+            client.pipe.queue_credit(credit);
             client.pipe.stats.sent_trickles += 1;
             self.wake(id);
         }

@@ -23,10 +23,10 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         let (kind, flags) = (config.kind, config.flags);
         let id = self.clients.insert(Client::new(self.now, config));
         if flags.contains(ClientFlags::SOURCE) && kind != (ClientKind::Local { advise: false }) {
-            self.told_sources.insert(id);
+            self.announced_sources.insert(id);
         }
         if flags.contains(ClientFlags::SINK) && !matches!(kind, ClientKind::Local { .. }) {
-            self.told_sinks.insert(id);
+            self.announced_sinks.insert(id);
         }
         match kind {
             ClientKind::Link if flags.contains(ClientFlags::PERSISTENT) => {
@@ -34,23 +34,23 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
             }
             ClientKind::Link => self.connections.set(Timer::Silence(id), self.now + self.config.silence_max),
             ClientKind::Memory => self.greet(id),
-            ClientKind::Local { .. } | ClientKind::Cast => {}
+            ClientKind::Local { .. } | ClientKind::Group => {}
         }
-        self.tell_all(id);
-        self.tell_offers(id);
+        self.announce_all(id);
+        self.advertise_all(id);
         Ok(id)
     }
 
-    /// Removes a client with its interests, its offers and everything that waits for it, and
-    /// returns its last counters. Removing a client that is gone already does nothing.
+    /// Removes a client with its interests, its advertisements and everything that waits for it,
+    /// and returns its last counters. Removing a client that is gone already does nothing.
     pub fn remove_client(&mut self, now: Moment, id: ClientId) -> Option<crate::PipeStats> {
         self.observe(now);
-        self.withdraw_offers(id);
+        self.withdraw_advertisements(id);
         self.withdraw_all(id);
         self.unblock(id);
         self.connections.forget(id);
-        self.told_sources.remove(&id);
-        self.told_sinks.remove(&id);
+        self.announced_sources.remove(&id);
+        self.announced_sinks.remove(&id);
         let mut client = self.clients.remove(id)?;
         self.release(id);
         self.queued_bytes -= client.pipe.queued_bytes();
@@ -60,9 +60,10 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
 
     /// Reports that the link of a client came up, or went down, or could not be brought up.
     ///
-    /// When it comes up, both sides announce their identity, their interests and their offers. When
-    /// it goes down, messages that wait are dropped, and the peer's interest, offers and credit are
-    /// void. A persistent client is then reached again after a wait; another one is removed.
+    /// When it comes up, both sides announce their identity, their interests and their
+    /// advertisements. When it goes down, messages that wait are dropped, and the peer's interest,
+    /// advertisements and credit are void. A persistent client is then reached again after a wait;
+    /// another one is removed.
     ///
     /// # Errors
     /// [`ClientError::Unknown`], [`ClientError::WrongKind`].
@@ -85,11 +86,11 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         let Some(client) = self.clients.get_mut(id) else { return };
         client.up = true;
         (client.last_heard, client.last_sent) = (now, now);
-        for interest in client.adverts.told() {
-            client.pipe.tell_interest(interest.clone(), true);
+        for interest in client.adverts.announced() {
+            client.pipe.queue_interest(interest.clone(), true);
         }
-        for offer in client.offered.told() {
-            client.pipe.tell_offer(offer.clone(), true);
+        for advertisement in client.advertised.announced() {
+            client.pipe.advertise(advertisement.clone(), true);
         }
         self.connections.connected(id);
         self.connections.set(Timer::KeepAlive(id), now + self.config.keep_alive);
@@ -101,7 +102,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         let origin = self.config.origin;
         if let Some(client) = self.clients.get_mut(id) {
             let credit = client.window.begin();
-            client.pipe.tell_hello(origin, credit);
+            client.pipe.queue_hello(origin, credit);
         }
         self.wake(id);
     }
@@ -121,10 +122,10 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.queued_bytes -= client.pipe.queued_bytes();
         client.pipe.clear();
         client.reassembly.clear();
-        client.loose_reassembly.clear();
+        client.best_effort_reassembly.clear();
         client.covered = 0;
         let relieved = std::mem::take(&mut client.pipe.congested);
-        self.withdraw_offers(id);
+        self.withdraw_advertisements(id);
         self.withdraw_all(id);
         self.unblock(id);
         self.release(id);
@@ -162,7 +163,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         let from = if quiet { now } else { client.last_sent };
         self.connections.set(Timer::KeepAlive(id), from + interval.max(std::time::Duration::from_millis(1)));
         if quiet {
-            client.pipe.tell_keep_alive();
+            client.pipe.queue_keep_alive();
             self.wake(id);
         }
     }

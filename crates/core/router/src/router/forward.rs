@@ -83,14 +83,14 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
     }
 
     /// Forwards a message that came through the pipe of `from`, once and over a limited number of
-    /// links. `loose`: it came without credit, so nothing bounds how many such messages might wait
-    /// at the entrance.
+    /// links. `best_effort`: it came without credit, so nothing bounds how many such messages might
+    /// wait at the entrance.
     pub(super) fn forward(
         &mut self,
         from: ClientId,
         level: Level,
         envelope: Envelope<M>,
-        loose: bool,
+        best_effort: bool,
     ) -> Submitted {
         self.stats.received_messages += 1;
         let class = envelope.message.priority();
@@ -103,12 +103,12 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
             self.stats.hops_exceeded += 1;
             return Submitted::default();
         }
-        let waits = class != Priority::Control && !loose && self.is_stalled(from);
+        let waits = class != Priority::Control && !best_effort && self.is_stalled(from);
         if waits && self.kind(from) == Some(ClientKind::Link) {
             self.queue_up(from, envelope);
             return Submitted { congested: true, ..Submitted::default() };
         }
-        let (done, passed) = self.pass_on(from, level, envelope, loose);
+        let (done, passed) = self.pass_on(from, level, envelope, best_effort);
         if !passed && let Some(client) = self.clients.get_mut(from) {
             client.pipe.stats.stalled_messages += 1;
         }
@@ -117,20 +117,20 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
 
     /// Puts a message of `from` into the pipes of all interested clients. If it must not be dropped
     /// and one of the pipes is full, it goes into none and waits at the entrance; then the second
-    /// value is false. A `loose` message never waits, because no room was granted for it.
+    /// value is false. A `best_effort` message never waits, because no room was granted for it.
     pub(super) fn pass_on(
         &mut self,
         from: ClientId,
         level: Level,
         envelope: Envelope<M>,
-        loose: bool,
+        best_effort: bool,
     ) -> (Submitted, bool) {
         let mut done = Submitted::default();
         let (class, droppable) = (envelope.message.priority(), envelope.message.droppable());
         let mut targets = self.targets(envelope.message.topic(), from, level);
         self.share(&envelope.message, &mut targets);
         if !droppable
-            && !loose
+            && !best_effort
             && class != Priority::Control
             && let Some(full) = self.first_full(&targets, class, envelope.message.bytes())
             && self.may_stall(from)
@@ -198,7 +198,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         targets
     }
 
-    /// `relayed`: the message came through a pipe, so a memory pipe that is held counts as
+    /// `relayed`: the message came through a pipe, so a memory pipe that is paused counts as
     /// congested.
     fn deliver(&mut self, to: ClientId, envelope: Envelope<M>, relayed: bool, done: &mut Submitted) {
         let droppable = envelope.message.droppable();
@@ -209,7 +209,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
                 }
                 done.queued += 1;
                 let (congested, held) =
-                    self.clients.get(to).map_or((false, false), |c| (c.pipe.congested, c.pipe.held));
+                    self.clients.get(to).map_or((false, false), |c| (c.pipe.congested, c.pipe.paused));
                 done.congested |= congested;
                 if !droppable && (congested || relayed && held) {
                     done.waits_in.push(to);

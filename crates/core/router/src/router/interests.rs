@@ -11,7 +11,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
     /// Declares (`any`) or withdraws an interest of a local sink. A client's interests are a set:
     /// declaring twice is declaring once. A link carries the change only if it affects a sender
     /// behind that link; a [gated](Interest::gated) interest travels only towards sources that
-    /// offer it. True when the set changed.
+    /// advertise it. True when the set changed.
     ///
     /// # Errors
     /// [`ClientError::Unknown`], [`ClientError::NotASink`], [`ClientError::WrongKind`] (not local),
@@ -81,8 +81,8 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         }
     }
 
-    /// Announces all interests to a new source, which has offered nothing yet.
-    pub(super) fn tell_all(&mut self, source: ClientId) {
+    /// Announces all interests to a new source, which has advertised nothing yet.
+    pub(super) fn announce_all(&mut self, source: ClientId) {
         let Some(client) = self.clients.get(source) else { return };
         if !client.is(ClientFlags::SOURCE) {
             return;
@@ -91,7 +91,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         let wanted = self.table.wanted_of(source, level).filter(|interest| !interest.gated());
         let wanted: Vec<I> = wanted.cloned().collect();
         for interest in &wanted {
-            self.tell(source, interest, true);
+            self.announce(source, interest, true);
         }
     }
 
@@ -106,39 +106,39 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         if let Propagate::Only(only) = edge.lower
             && edge.upper.0 >= edge.upper.1
         {
-            if self.told_sources.contains(&only) && self.level_of(only) == Some(Level::LOWER) {
-                self.tell(only, interest, any);
+            if self.announced_sources.contains(&only) && self.level_of(only) == Some(Level::LOWER) {
+                self.announce(only, interest, any);
             }
             return;
         }
-        let mut told = std::mem::take(&mut self.scratch);
-        told.clear();
+        let mut announced = std::mem::take(&mut self.scratch);
+        announced.clear();
         let news = |id: &ClientId| self.level_of(*id).is_some_and(|level| edge.is_news_to(*id, level));
-        told.extend(self.told_sources.iter().copied().filter(news));
-        told.iter().for_each(|id| self.tell(*id, interest, any));
-        self.scratch = told;
+        announced.extend(self.announced_sources.iter().copied().filter(news));
+        announced.iter().for_each(|id| self.announce(*id, interest, any));
+        self.scratch = announced;
     }
 
-    /// Announces a gated interest to the sources that offer it, without a look at any others.
+    /// Announces a gated interest to the sources that advertise it, without a look at any others.
     fn propagate_gated(&mut self, interest: &I, edge: Edge, any: bool) {
-        let mut told = std::mem::take(&mut self.scratch);
-        told.clear();
-        self.offers.each_offering(interest, |source| {
+        let mut announced = std::mem::take(&mut self.scratch);
+        announced.clear();
+        self.advertisements.each_offering(interest, |source| {
             let is_news = self.level_of(source).is_some_and(|level| edge.is_news_to(source, level));
-            if is_news && self.told_sources.contains(&source) {
-                told.push(source);
+            if is_news && self.announced_sources.contains(&source) {
+                announced.push(source);
             }
         });
-        told.sort_unstable();
-        told.dedup();
-        told.iter().for_each(|id| self.tell(*id, interest, any));
-        self.scratch = told;
+        announced.sort_unstable();
+        announced.dedup();
+        announced.iter().for_each(|id| self.announce(*id, interest, any));
+        self.scratch = announced;
     }
 
-    pub(super) fn tell(&mut self, source: ClientId, interest: &I, any: bool) {
+    pub(super) fn announce(&mut self, source: ClientId, interest: &I, any: bool) {
         let Some(client) = self.clients.get_mut(source) else { return };
         match client.kind {
-            ClientKind::Local { advise: false } | ClientKind::Cast => {}
+            ClientKind::Local { advise: false } | ClientKind::Group => {}
             ClientKind::Local { advise: true } => {
                 let interest = interest.clone();
                 self.events.push_back(Event::InterestChanged { client: source, interest, any });
@@ -147,7 +147,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
                 let (pipe, up) = (&mut client.pipe, client.up);
                 client.adverts.change(interest, any, |interest, any| {
                     if up {
-                        pipe.tell_interest(interest, any);
+                        pipe.queue_interest(interest, any);
                     }
                 });
                 self.wake(source);

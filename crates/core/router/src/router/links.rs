@@ -32,14 +32,14 @@ impl Received {
 
 /// The context of a record.
 #[derive(Clone, Copy)]
-struct Place {
+struct Context {
     at: usize,
     /// Bytes of memory that it shares.
     pinned: usize,
     /// It arrived without order and credit.
-    loose: bool,
-    /// It arrived by a cast.
-    cast: bool,
+    best_effort: bool,
+    /// It arrived by a group.
+    group: bool,
     /// It was reassembled from fragments, which were counted as they arrived.
     joined: bool,
 }
@@ -62,7 +62,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         let pinned = frame.len();
         let records = Records::of_frame(frame)?;
         let greeted = client.peer.is_some();
-        if records.loose && !greeted {
+        if records.best_effort && !greeted {
             return Err(FrameError::NoHello);
         }
         self.handle_records(id, records, pinned, false)
@@ -82,25 +82,30 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         id: ClientId,
         frame: Bytes,
     ) -> Result<Received, FrameError> {
-        self.handle_loose(now, id, frame, false)
+        self.handle_unordered(now, id, frame, false)
     }
 
-    /// Takes a frame of a [cast](Router::add_cast) of the router behind a link client, as if it
-    /// were a datagram of that link. Unlike a datagram, it may hold messages that must not be
-    /// dropped.
+    /// Takes a frame of a [multicast group](Router::add_group) of the router behind a link client,
+    /// as if it were a datagram of that link. Unlike a datagram, it may hold messages that must not
+    /// be dropped.
     ///
     /// # Errors
     /// As [`Router::handle_datagram`].
-    pub fn handle_cast(&mut self, now: Moment, id: ClientId, frame: Bytes) -> Result<Received, FrameError> {
-        self.handle_loose(now, id, frame, true)
-    }
-
-    fn handle_loose(
+    pub fn handle_group_frame(
         &mut self,
         now: Moment,
         id: ClientId,
         frame: Bytes,
-        cast: bool,
+    ) -> Result<Received, FrameError> {
+        self.handle_unordered(now, id, frame, true)
+    }
+
+    fn handle_unordered(
+        &mut self,
+        now: Moment,
+        id: ClientId,
+        frame: Bytes,
+        group: bool,
     ) -> Result<Received, FrameError> {
         self.observe(now);
         let client = self.linked(id)?;
@@ -109,7 +114,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         client.pipe.stats.received_bytes += frame.len() as u64;
         let pinned = frame.len();
         let result = match Records::of_frame(frame) {
-            Ok(records) if records.loose => self.handle_records(id, records, pinned, cast),
+            Ok(records) if records.best_effort => self.handle_records(id, records, pinned, group),
             Ok(_) => Err(FrameError::Ordered),
             Err(error) => Err(error),
         };
@@ -135,15 +140,15 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         id: ClientId,
         mut records: Records,
         pinned: usize,
-        cast: bool,
+        group: bool,
     ) -> Result<Received, FrameError> {
         let mut received = Received::default();
-        let loose = records.loose;
+        let best_effort = records.best_effort;
         while let Some((at, record)) = records.next()? {
-            let place = Place { at, pinned, loose, cast, joined: false };
-            self.handle_record(id, place, record, &mut received)?;
+            let context = Context { at, pinned, best_effort, group, joined: false };
+            self.handle_record(id, context, record, &mut received)?;
         }
-        if !loose {
+        if !best_effort {
             self.settle_credit(id);
         }
         Ok(received)
@@ -189,16 +194,16 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
     fn handle_record(
         &mut self,
         id: ClientId,
-        place: Place,
+        context: Context,
         record: Record,
         received: &mut Received,
     ) -> Result<(), FrameError> {
-        let Place { at, pinned, loose, .. } = place;
+        let Context { at, pinned, best_effort, .. } = context;
         let client = self.clients.get_mut(id).ok_or(ClientError::Unknown(id))?;
-        if loose && !matches!(record, Record::Message { .. } | Record::Fragment(_)) {
-            return Err(FrameError::Loose { at, what: record.name() });
+        if best_effort && !matches!(record, Record::Message { .. } | Record::Fragment(_)) {
+            return Err(FrameError::BestEffort { at, item: record.name() });
         }
-        if client.peer.is_none() && !loose && !matches!(record, Record::Hello { .. }) {
+        if client.peer.is_none() && !best_effort && !matches!(record, Record::Hello { .. }) {
             return Err(FrameError::NoHello);
         }
         let parcel = match record {
@@ -217,13 +222,14 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
             Record::Interest { any, body } => {
                 Parcel::Interest { interest: decoded("interest", at, I::decode(body, pinned))?, any }
             }
-            Record::Offer { any, body } => {
-                Parcel::Offer { offer: decoded("offer", at, I::decode(body, pinned))?, any }
-            }
+            Record::Advertisement { any, body } => Parcel::Advertisement {
+                advertisement: decoded("advertisement", at, I::decode(body, pinned))?,
+                any,
+            },
             Record::Message { hops, id: number, body } => {
-                return self.handle_message(id, place, (hops, number, body), received);
+                return self.handle_message(id, context, (hops, number, body), received);
             }
-            Record::Fragment(fragment) => return self.handle_fragment(id, place, &fragment, received),
+            Record::Fragment(fragment) => return self.handle_fragment(id, context, &fragment, received),
         };
         self.take_parcel(id, parcel)
     }
@@ -231,21 +237,21 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
     fn handle_message(
         &mut self,
         id: ClientId,
-        place: Place,
+        context: Context,
         (hops, number, body): (u8, MessageId, Bytes),
         received: &mut Received,
     ) -> Result<(), FrameError> {
-        let Place { at, pinned, loose, cast, joined } = place;
+        let Context { at, pinned, best_effort, group, joined } = context;
         let cost = frame::message_record_bytes(body.len());
         let message = decoded("message", at, M::decode(body, pinned))?;
-        if loose && !cast && !message.droppable() {
-            return Err(FrameError::Loose { at, what: "message that must not be dropped" });
+        if best_effort && !group && !message.droppable() {
+            return Err(FrameError::BestEffort { at, item: "message that must not be dropped" });
         }
-        if !loose && !joined && message.priority() != Priority::Control {
+        if !best_effort && !joined && message.priority() != Priority::Control {
             self.spend(id, at, cost)?;
         }
         let envelope = Envelope { id: number, hops: hops.saturating_add(1), message };
-        self.take_message(id, envelope, loose, received)?;
+        self.take_message(id, envelope, best_effort, received)?;
         Ok(())
     }
 
@@ -258,20 +264,20 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
     fn handle_fragment(
         &mut self,
         id: ClientId,
-        place: Place,
+        context: Context,
         fragment: &Fragment,
         received: &mut Received,
     ) -> Result<(), FrameError> {
-        let Place { at, pinned, loose, .. } = place;
-        if loose && fragment.lane == 0 {
-            return Err(FrameError::Loose { at, what: "interest or offer" });
+        let Context { at, pinned, best_effort, .. } = context;
+        if best_effort && fragment.fifo == 0 {
+            return Err(FrameError::BestEffort { at, item: "interest or advertisement" });
         }
-        if !loose && fragment.lane >= frame::FIRST_CREDIT_LANE {
+        if !best_effort && fragment.fifo >= frame::FIRST_CREDIT_FIFO {
             self.spend(id, at, frame::fragment_record_bytes(fragment.part.len()))?;
         }
         let client = self.clients.get_mut(id).ok_or(ClientError::Unknown(id))?;
-        let whole = if loose {
-            let joined = client.loose_reassembly.take(at, fragment, pinned)?;
+        let whole = if best_effort {
+            let joined = client.best_effort_reassembly.take(at, fragment, pinned)?;
             client.pipe.stats.lost_fragments += joined.lost;
             joined.whole
         } else {
@@ -284,28 +290,31 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
                 Joined::Whole(record) => Some(record),
             }
         };
-        whole.map_or(Ok(()), |record| self.handle_whole(id, place, record, received))
+        whole.map_or(Ok(()), |record| self.handle_whole(id, context, record, received))
     }
 
     /// Takes a record that was reassembled from fragments.
     fn handle_whole(
         &mut self,
         id: ClientId,
-        place: Place,
+        context: Context,
         record: Bytes,
         received: &mut Received,
     ) -> Result<(), FrameError> {
-        let at = place.at;
-        let place = Place { pinned: record.len(), joined: true, ..place };
-        let mut records = Records::of_transfer(record, place.loose);
+        let at = context.at;
+        let context = Context { pinned: record.len(), joined: true, ..context };
+        let mut records = Records::of_transfer(record, context.best_effort);
         match records.next()? {
-            Some((_, record @ (Record::Interest { .. } | Record::Offer { .. } | Record::Message { .. }))) => {
-                self.handle_record(id, place, record, received)?;
+            Some((
+                _,
+                record @ (Record::Interest { .. } | Record::Advertisement { .. } | Record::Message { .. }),
+            )) => {
+                self.handle_record(id, context, record, received)?;
             }
             _ => {
                 return Err(FrameError::Fragment {
                     at,
-                    why: "the whole is neither a message nor an interest nor an offer",
+                    why: "the whole is neither a message nor an interest nor an advertisement",
                 });
             }
         }
@@ -319,7 +328,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         &mut self,
         id: ClientId,
         envelope: Envelope<M>,
-        loose: bool,
+        best_effort: bool,
         received: &mut Received,
     ) -> Result<WaitsIn, FrameError> {
         let client = self.clients.get_mut(id).ok_or(ClientError::Unknown(id))?;
@@ -328,7 +337,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         }
         client.pipe.stats.received_messages += 1;
         let level = client.level;
-        let done = self.forward(id, level, envelope, loose);
+        let done = self.forward(id, level, envelope, best_effort);
         received.count(&done);
         Ok(done.waits_in)
     }
@@ -348,14 +357,14 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
             Parcel::Interest { interest, any } => {
                 self.change_interest(id, interest, any)?;
             }
-            Parcel::Offer { offer, any } => {
-                self.change_offer(id, offer, any)?;
+            Parcel::Advertisement { advertisement, any } => {
+                self.change_advertisement(id, advertisement, any)?;
             }
         }
         Ok(())
     }
 }
 
-fn decoded<T: Wire>(what: &'static str, at: usize, value: Result<T, WireError>) -> Result<T, FrameError> {
-    value.map_err(|source| FrameError::Body { what, at, source })
+fn decoded<T: Wire>(item: &'static str, at: usize, value: Result<T, WireError>) -> Result<T, FrameError> {
+    value.map_err(|source| FrameError::Body { item, at, source })
 }

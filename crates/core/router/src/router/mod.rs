@@ -1,15 +1,15 @@
 //! The router and its event types.
 
+mod advertisements;
 mod backpressure;
-mod casts;
 mod clients;
 mod forward;
+mod groups;
 mod interests;
 mod links;
-mod offers;
 mod poll;
 
-pub use casts::CASTS_MAX;
+pub use groups::GROUPS_MAX;
 pub use links::Received;
 
 use crate::client::{ClientFlags, ClientId, Clients, Ready};
@@ -136,11 +136,11 @@ pub struct Router<M: Message, I: Interest<Topic = M::Topic>> {
     clients: Clients<M, I>,
     table: Table<I>,
     /// Sources to which interests are announced: all but local ones that did not ask for advice.
-    told_sources: BTreeSet<ClientId>,
-    /// The offers of sources.
-    offers: Table<I>,
-    /// Sinks to which offers are announced: all but local ones.
-    told_sinks: BTreeSet<ClientId>,
+    announced_sources: BTreeSet<ClientId>,
+    /// The advertisements of sources.
+    advertisements: Table<I>,
+    /// Sinks to which advertisements are announced: all but local ones.
+    announced_sinks: BTreeSet<ClientId>,
     /// Number of pairs of a waiting client and a pipe that it waits for.
     blocked: usize,
     connections: ConnectionManager,
@@ -153,7 +153,7 @@ pub struct Router<M: Message, I: Interest<Topic = M::Topic>> {
     scratch: Vec<ClientId>,
     mark: u64,
     /// Pipes that stand for several clients; topics are spread over them.
-    casts: Vec<ClientId>,
+    groups: Vec<ClientId>,
     /// Bytes that wait in all pipes.
     queued_bytes: usize,
     stats: RouterStats,
@@ -166,11 +166,11 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
             now: Moment::ZERO,
             clients: Clients::new(),
             table: Table::new(),
-            told_sources: BTreeSet::new(),
-            offers: Table::new(),
-            told_sinks: BTreeSet::new(),
+            announced_sources: BTreeSet::new(),
+            advertisements: Table::new(),
+            announced_sinks: BTreeSet::new(),
             blocked: 0,
-            casts: Vec::new(),
+            groups: Vec::new(),
             connections: ConnectionManager::new(config.backoff.clone(), config.seed.split("backoff")),
             duplicates: Duplicates::default(),
             sequences: [0; KINDS],

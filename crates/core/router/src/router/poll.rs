@@ -4,7 +4,7 @@ use super::{Event, Router};
 use crate::ClientKind;
 use crate::client::{Client, ClientId, Ready};
 use crate::connection::Timer;
-use crate::message::{Envelope, Interest, Lanes, Message, Parcel};
+use crate::message::{Envelope, Fifos, Interest, Message, Parcel};
 use base::Moment;
 use bytes::Bytes;
 
@@ -30,7 +30,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
             if let Some(client) = self.clients.get_mut(id)
                 && client.ready == Ready::Listed
             {
-                client.ready = Ready::Told;
+                client.ready = Ready::Named;
                 return Some(id);
             }
         }
@@ -72,16 +72,16 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
     /// its contents are chosen now.
     #[must_use]
     pub fn poll_frame(&mut self, now: Moment, id: ClientId) -> Option<Bytes> {
-        self.poll_frame_of(now, id, Lanes::ALL, usize::MAX)
+        self.poll_frame_of(now, id, Fifos::ALL, usize::MAX)
     }
 
-    /// As [`Router::poll_frame`], with only the kinds of messages in `lanes`, in at most
+    /// As [`Router::poll_frame`], with only the kinds of messages in `fifos`, in at most
     /// `bytes_max` bytes (and at most
     /// [`PipeConfig::frame_bytes_max`](crate::PipeConfig::frame_bytes_max); none below
     /// [`FRAME_BYTES_MIN`](crate::FRAME_BYTES_MIN)).
     ///
     /// A link with an unordered and lossy side asks for `RELIABLE` on the ordered side and for
-    /// `BEST_EFFORT` on the other. A frame of `BEST_EFFORT` alone is loose: it may be lost,
+    /// `BEST_EFFORT` on the other. A frame of `BEST_EFFORT` alone is best effort: it may be lost,
     /// duplicated or reordered, needs no credit, and is taken by [`Router::handle_datagram`]. Such
     /// a frame holds messages that may be dropped, whole or in fragments, and nothing else.
     ///
@@ -92,18 +92,18 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         &mut self,
         now: Moment,
         id: ClientId,
-        lanes: Lanes,
+        fifos: Fifos,
         bytes_max: usize,
     ) -> Option<Bytes> {
         self.observe(now);
         let now = self.now;
         let frame = self.poll(
             id,
-            |kind| matches!(kind, ClientKind::Link | ClientKind::Cast),
+            |kind| matches!(kind, ClientKind::Link | ClientKind::Group),
             |client| {
-                let frame = client.pipe.poll_frame(now, lanes, bytes_max)?;
+                let frame = client.pipe.poll_frame(now, fifos, bytes_max)?;
                 // Only frames on the ordered side are a sign of life.
-                if lanes.contains(Lanes::RELIABLE) {
+                if fifos.contains(Fifos::RELIABLE) {
                     client.last_sent = now;
                 }
                 Some(frame)
@@ -139,13 +139,13 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         // A message that leaves in fragments counts until its last one.
         self.queued_bytes = self.queued_bytes + client.pipe.queued_bytes() - before;
         // A client that is still to be named may have been asked for one kind while another waits.
-        if taken.is_none() && (client.ready == Ready::Told || !client.pipe.is_due(now)) {
+        if taken.is_none() && (client.ready == Ready::Named || !client.pipe.is_due(now)) {
             client.ready = Ready::Idle;
         }
         if client.pipe.falls() {
-            let held = client.pipe.held;
+            let paused = client.pipe.paused;
             self.events.push_back(Event::Relieved { client: id });
-            if !held {
+            if !paused {
                 self.release(id);
             }
         }

@@ -118,9 +118,10 @@ impl Interest for Want {
     fn gated(&self) -> bool {
         self.group.is_some_and(|group| group >= GATED)
     }
-    fn offered_by(&self, offer: &Self) -> bool {
-        let same_group = self.group.is_none() || offer.group.is_none() || self.group == offer.group;
-        same_group && self.from <= offer.to && offer.from <= self.to
+    fn advertised_by(&self, advertisement: &Self) -> bool {
+        let same_group =
+            self.group.is_none() || advertisement.group.is_none() || self.group == advertisement.group;
+        same_group && self.from <= advertisement.to && advertisement.from <= self.to
     }
 }
 

@@ -2,8 +2,8 @@
 #![allow(dead_code, unreachable_pub)] // each test file uses its part
 
 pub mod app;
-pub mod crowd;
 pub mod pair;
+pub mod population;
 
 use app::{Note, Want};
 use base::{Moment, Rng, Seed};
@@ -21,13 +21,13 @@ pub type TestRouter = Router<Note, Want>;
 /// A router's index and a client of it.
 pub type At = (usize, ClientId);
 
-/// Records of interests and offers.
+/// Records of interests and advertisements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Records {
     pub interests: u64,
-    pub offers: u64,
+    pub advertisements: u64,
     pub memory_interests: u64,
-    pub memory_offers: u64,
+    pub memory_advertisements: u64,
 }
 
 pub struct Net {
@@ -101,19 +101,24 @@ impl Net {
         }
     }
 
-    pub fn offer(&mut self, (router, client): At, offer: Want, any: bool) -> bool {
-        self.routers[router].set_offer(self.now, client, offer, any).expect("a local source")
+    pub fn advertisement(&mut self, (router, client): At, advertisement: Want, any: bool) -> bool {
+        self.routers[router].set_advertisement(self.now, client, advertisement, any).expect("a local source")
     }
 
-    /// Records of interests and of offers that have crossed links, and memory pipes.
+    /// Records of interests and of advertisements that have crossed links, and memory pipes.
     pub fn records(&self) -> Records {
         let sum = |ends: &[MemoryPipe]| {
             let ends = ends.iter().flat_map(|ends| [ends.a, ends.b]);
             let stats = ends.map(|(router, client)| self.routers[router].pipe_stats(client).expect("wired"));
-            stats.fold((0, 0), |sum, stats| (sum.0 + stats.sent_interests, sum.1 + stats.sent_offers))
+            stats.fold((0, 0), |sum, stats| (sum.0 + stats.sent_interests, sum.1 + stats.sent_advertisements))
         };
         let (links, memory) = (sum(&self.wiring.links), sum(&self.wiring.memory));
-        Records { interests: links.0, offers: links.1, memory_interests: memory.0, memory_offers: memory.1 }
+        Records {
+            interests: links.0,
+            advertisements: links.1,
+            memory_interests: memory.0,
+            memory_advertisements: memory.1,
+        }
     }
 
     /// Records that an action leads to.
@@ -124,9 +129,9 @@ impl Net {
         let after = self.records();
         Records {
             interests: after.interests - before.interests,
-            offers: after.offers - before.offers,
+            advertisements: after.advertisements - before.advertisements,
             memory_interests: after.memory_interests - before.memory_interests,
-            memory_offers: after.memory_offers - before.memory_offers,
+            memory_advertisements: after.memory_advertisements - before.memory_advertisements,
         }
     }
 

@@ -157,7 +157,7 @@ pub enum Command {
         /// The node.
         node: NodeId,
         /// The publication.
-        what: PublishedClass,
+        class: PublishedClass,
         /// Whether the node publishes it from now on.
         on: bool,
     },

@@ -27,7 +27,7 @@ impl ControlPlane {
                     events.push(Event::Created(id));
                     events
                         .extend(new.members().map(|(federate, _)| Event::Joined { execution: id, federate }));
-                    events.extend(new.publications().map(|(what, node)| published(id, what, node, true)));
+                    events.extend(new.publications().map(|(class, node)| published(id, class, node, true)));
                 }
                 (None, None) => {}
             }
@@ -39,8 +39,8 @@ impl ControlPlane {
     }
 }
 
-fn published(execution: ExecutionId, what: PublishedClass, node: NodeId, on: bool) -> Event {
-    Event::PublishersChanged { execution, node, what, on }
+fn published(execution: ExecutionId, class: PublishedClass, node: NodeId, on: bool) -> Event {
+    Event::PublishersChanged { execution, node, class, on }
 }
 
 /// The state does not record whether a federate resigned before its node died. Its directive
@@ -86,13 +86,13 @@ impl Step<'_> {
     fn publications(&self, events: &mut Vec<Event>) {
         let (old, new): (BTreeSet<_>, BTreeSet<_>) =
             (self.old.publications().collect(), self.new.publications().collect());
-        for &(what, node) in new.difference(&old) {
-            events.push(published(self.new.id, what, node, true));
+        for &(class, node) in new.difference(&old) {
+            events.push(published(self.new.id, class, node, true));
         }
         // Publications of a node whose removal is reported go with the node.
         let gone = |node| self.older.node(node).is_some() && self.newer.node(node).is_none();
-        for &(what, node) in old.difference(&new).filter(|&&(_, node)| !gone(node)) {
-            events.push(published(self.new.id, what, node, false));
+        for &(class, node) in old.difference(&new).filter(|&&(_, node)| !gone(node)) {
+            events.push(published(self.new.id, class, node, false));
         }
     }
 

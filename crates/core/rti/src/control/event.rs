@@ -115,7 +115,7 @@ pub enum Event {
         /// The node.
         node: NodeId,
         /// The publication.
-        what: PublishedClass,
+        class: PublishedClass,
         /// Whether the node publishes it.
         on: bool,
     },

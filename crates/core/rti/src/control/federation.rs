@@ -125,23 +125,23 @@ impl Federation {
         self.batches.len() as u32 - 1
     }
 
-    /// The nodes that publish `what`, by number.
-    pub fn publishers(&self, what: PublishedClass) -> impl Iterator<Item = NodeId> + '_ {
-        self.publishers.get(&what).into_iter().flatten().copied()
+    /// The nodes that publish `class`, by number.
+    pub fn publishers(&self, class: PublishedClass) -> impl Iterator<Item = NodeId> + '_ {
+        self.publishers.get(&class).into_iter().flatten().copied()
     }
 
     /// All publications, each with every node that has it.
     pub fn publications(&self) -> impl Iterator<Item = (PublishedClass, NodeId)> + '_ {
-        self.publishers.iter().flat_map(|(&what, nodes)| nodes.iter().map(move |&node| (what, node)))
+        self.publishers.iter().flat_map(|(&class, nodes)| nodes.iter().map(move |&node| (class, node)))
     }
 
     pub(super) fn set_publisher(
         &mut self,
         node: NodeId,
-        what: PublishedClass,
+        class: PublishedClass,
         on: bool,
     ) -> Result<Vec<Event>, RtiError> {
-        let unknown = match what {
+        let unknown = match class {
             PublishedClass::Objects(class) if self.model.object_class(class).is_none() => {
                 Some(RtiError::new(Exception::InvalidObjectClassHandle, format!("{class:?}")))
             }
@@ -153,12 +153,12 @@ impl Federation {
         if let Some(error) = unknown {
             return Err(error);
         }
-        let nodes = self.publishers.entry(what).or_default();
+        let nodes = self.publishers.entry(class).or_default();
         let changed = if on { nodes.insert(node) } else { nodes.remove(&node) };
         if nodes.is_empty() {
-            self.publishers.remove(&what);
+            self.publishers.remove(&class);
         }
-        let event = Event::PublishersChanged { execution: self.id, node, what, on };
+        let event = Event::PublishersChanged { execution: self.id, node, class, on };
         Ok(changed.then_some(event).into_iter().collect())
     }
 

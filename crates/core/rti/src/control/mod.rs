@@ -26,7 +26,7 @@ pub(crate) use memory::{model_bytes_of, octet_bytes};
 pub use names::NameTable;
 pub use nodes::NodeRecord;
 pub use sync::{SyncPoints, SyncRefusal, Synchronized};
-pub use wire::{What, WireError};
+pub use wire::{Encoding, WireError};
 
 use crate::modules::{Build, ModuleCache, ModuleText};
 use base::{NodeKey, id};
@@ -48,7 +48,7 @@ id! {
 }
 
 impl NodeId {
-    /// A node without a network; also its number in the network that it founds.
+    /// A node without a network; also its number in the network that it creates.
     pub const SINGLE: Self = Self(1);
 
     /// The node that registered an object instance. The high half of the handle holds it.
@@ -179,9 +179,9 @@ impl ControlPlane {
             }
             Command::AddNode { key, name } => self.nodes.add(key, name),
             Command::RemoveNode { key } => Ok(self.remove_node(key)),
-            Command::Publishes { execution, node, what, on } => {
+            Command::Publishes { execution, node, class, on } => {
                 self.check_node(node)?;
-                self.execution_mut(execution)?.set_publisher(node, what, on)
+                self.execution_mut(execution)?.set_publisher(node, class, on)
             }
             Command::Barrier => Ok(Vec::new()),
             of_members => self.apply_of_members(of_members),

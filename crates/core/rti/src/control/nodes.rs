@@ -48,8 +48,9 @@ impl Nodes {
             return Ok(Vec::new());
         }
         if self.removed.contains(&key) {
-            let text =
-                format!("node `{name}` ({key}) was removed from the network; started anew it may join again");
+            let text = format!(
+                "node `{name}` ({key}) was removed from the network; restart it to let it join again"
+            );
             return Err(RtiError::internal(text));
         }
         if let Some(twin) = self.live.values().find(|record| record.name == name) {

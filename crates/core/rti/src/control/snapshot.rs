@@ -5,7 +5,7 @@
 //! batches in which they were added, so that every handle is the same.
 
 use super::nodes::{NodeRecord, Nodes};
-use super::wire::{What, WireError, decode, encode};
+use super::wire::{Encoding, WireError, decode, encode};
 use super::{ControlPlane, ExecutionId, Federation, Member, NameTable, NodeId, PublishedClass, SyncPoints};
 use crate::modules::{Build, ModuleCache, ModuleText};
 use base::NodeKey;
@@ -97,12 +97,12 @@ impl ControlPlane {
     /// empty one. Object models that it holds or keeps are taken from there.
     ///
     /// The limits on FOM modules are part of the snapshot. They are the same at all nodes: those of
-    /// the founding node.
+    /// the creating node.
     ///
     /// # Errors
     /// [`WireError`] if the octets are not a snapshot, or one that no history leads to.
     pub fn restore(snapshot: &[u8], previous: &ControlPlane) -> Result<Self, WireError> {
-        let form: Form<'_> = decode(What::Snapshot, VERSION, BYTES_MAX, snapshot)?;
+        let form: Form<'_> = decode(Encoding::Snapshot, VERSION, BYTES_MAX, snapshot)?;
         let limits = limits(&form.limits)?;
         let nodes = restore_nodes(form.nodes, form.removed_nodes, form.last_node)?;
         let mut plane = Self { last_execution: form.last_execution, nodes, ..Self::default() };
@@ -133,7 +133,7 @@ impl ControlPlane {
     /// # Errors
     /// [`WireError`] as for [`restore`](Self::restore), as far as it is detectable without models.
     pub(crate) fn models_of(&self, snapshot: &[u8]) -> Result<Option<(Limits, Vec<Build>)>, WireError> {
-        let form: Form<'_> = decode(What::Snapshot, VERSION, BYTES_MAX, snapshot)?;
+        let form: Form<'_> = decode(Encoding::Snapshot, VERSION, BYTES_MAX, snapshot)?;
         let limits = limits(&form.limits)?;
         let reader = Reader::new(&form.texts, self, &limits);
         let mut builds = Vec::new();
@@ -293,14 +293,14 @@ fn restore_federation(
             return Err(wrong(format!("two federates are called `{}`", member.name)));
         }
     }
-    for (&what, publishing) in form.publishers.iter() {
-        let is_known = match what {
+    for (&class, publishing) in form.publishers.iter() {
+        let is_known = match class {
             PublishedClass::Objects(class) => model.object_class(class).is_some(),
             PublishedClass::Interactions(class) => model.interaction_class(class).is_some(),
             PublishedClass::Directed => true,
         };
         if !is_known || publishing.is_empty() || publishing.iter().any(|&node| !nodes.may_act(node)) {
-            return Err(wrong(format!("{publishing:?} cannot publish {what:?}")));
+            return Err(wrong(format!("{publishing:?} cannot publish {class:?}")));
         }
     }
     Ok(Federation {

@@ -21,30 +21,30 @@ const COMMAND_BYTES_MAX: usize = 1 << 30;
 #[non_exhaustive]
 pub enum WireError {
     /// There are more octets than are read.
-    #[error("a {what} of {bytes} octets; at most {max} are read")]
+    #[error("a {encoding} of {bytes} octets; at most {max} are read")]
     TooLong {
         /// The expected form.
-        what: What,
+        encoding: Encoding,
         /// Number of octets received.
         bytes: usize,
         /// The limit in octets.
         max: usize,
     },
     /// They were written by a node of another version.
-    #[error("a {what} in version {found} of its form; this node reads version {known}")]
+    #[error("a {encoding} in version {found} of its form; this node reads version {known}")]
     Version {
         /// The expected form.
-        what: What,
+        encoding: Encoding,
         /// The version that it names.
         found: u8,
         /// The version that is understood here.
         known: u8,
     },
     /// They do not have the expected form.
-    #[error("no {what}: {why}")]
+    #[error("no {encoding}: {why}")]
     Malformed {
         /// The expected form.
-        what: What,
+        encoding: Encoding,
         /// Where decoding failed.
         why: String,
     },
@@ -55,18 +55,18 @@ pub enum WireError {
 
 /// A kind of value exchanged between nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum What {
+pub enum Encoding {
     /// A [`Command`].
     Command,
     /// A snapshot of a [`ControlPlane`](super::ControlPlane).
     Snapshot,
 }
 
-impl fmt::Display for What {
+impl fmt::Display for Encoding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            What::Command => "command",
-            What::Snapshot => "snapshot",
+            Encoding::Command => "command",
+            Encoding::Snapshot => "snapshot",
         })
     }
 }
@@ -82,7 +82,7 @@ impl Command {
     /// # Errors
     /// [`WireError`] if the octets are not a command.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, WireError> {
-        decode(What::Command, COMMAND_VERSION, COMMAND_BYTES_MAX, bytes)
+        decode(Encoding::Command, COMMAND_VERSION, COMMAND_BYTES_MAX, bytes)
     }
 }
 
@@ -94,18 +94,18 @@ pub(super) fn encode<T: Serialize>(version: u8, value: &T) -> Bytes {
 
 /// Decodes a value after its version. Nothing may follow it.
 pub(super) fn decode<'a, T: Deserialize<'a>>(
-    what: What,
+    encoding: Encoding,
     known: u8,
     max: usize,
     bytes: &'a [u8],
 ) -> Result<T, WireError> {
     if bytes.len() > max {
-        return Err(WireError::TooLong { what, bytes: bytes.len(), max });
+        return Err(WireError::TooLong { encoding, bytes: bytes.len(), max });
     }
-    let malformed = |why: String| WireError::Malformed { what, why };
+    let malformed = |why: String| WireError::Malformed { encoding, why };
     let Some((&found, body)) = bytes.split_first() else { return Err(malformed("it is empty".to_owned())) };
     if found != known {
-        return Err(WireError::Version { what, found, known });
+        return Err(WireError::Version { encoding, found, known });
     }
     match postcard::take_from_bytes(body) {
         Ok((value, [])) => Ok(value),

@@ -39,8 +39,8 @@ impl ReadModules {
     /// was read before.
     pub(super) fn get(&mut self, designator: &str, digest: u64, text: &[u8]) -> Option<Module> {
         let is_it = |module: &Module| module.designator() == designator && module.has_text(digest, text);
-        let place = self.modules.iter().position(is_it)?;
-        let module = self.modules.remove(place)?;
+        let index = self.modules.iter().position(is_it)?;
+        let module = self.modules.remove(index)?;
         self.modules.push_back(module.clone());
         Some(module)
     }
@@ -193,8 +193,8 @@ impl ModuleCache {
     /// # Errors
     /// The exception for the federate that supplied the modules.
     pub(crate) fn take(&mut self, build: &Build) -> Result<Fdd, RtiError> {
-        let place = self.built.iter().position(|(kept, _)| kept.is(build));
-        if let Some((_, model)) = place.and_then(|place| self.built.remove(place)) {
+        let index = self.built.iter().position(|(kept, _)| kept.is(build));
+        if let Some((_, model)) = index.and_then(|index| self.built.remove(index)) {
             return model;
         }
         let model = build.run(&mut self.read, &self.limits, None);

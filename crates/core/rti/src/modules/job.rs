@@ -53,7 +53,7 @@ pub(crate) struct Opened {
 impl Opened {
     /// Octets of text that the base lacks.
     pub(crate) fn new_octets(&self) -> usize {
-        let new = self.new.iter().filter_map(|&place| self.modules.get(place));
+        let new = self.new.iter().filter_map(|&index| self.modules.get(index));
         new.chain(&self.mim).map(|module| module.text.len()).sum()
     }
 }
@@ -111,7 +111,7 @@ impl Job {
                 let opened = open(mim, modules, base.as_ref().and_then(Option::as_ref), &limits, &mut budget);
                 let mut built = Vec::new();
                 if let (Ok(opened), Some(base)) = (&opened, base) {
-                    let new = opened.new.iter().map(|&place| opened.modules[place].clone()).collect();
+                    let new = opened.new.iter().map(|&index| opened.modules[index].clone()).collect();
                     let build = Build { base, mim: opened.mim.clone(), batches: vec![new] };
                     if build.base.is_none() || !opened.new.is_empty() {
                         let model = build.run(&mut read, &limits, Some(&mut budget));
@@ -139,7 +139,7 @@ fn open(
     let modules = modules.into_iter().map(open).collect::<Result<Vec<_>, _>>();
     let modules = modules.map_err(|error| error.to_rti_error())?;
     let is_new = |module: &ModuleText| base.is_none_or(|base| !super::has_text(base, &module.text));
-    let new = (0..modules.len()).filter(|&place| is_new(&modules[place])).collect();
+    let new = (0..modules.len()).filter(|&index| is_new(&modules[index])).collect();
     Ok(Opened { mim, modules, new })
 }
 

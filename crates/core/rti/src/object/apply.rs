@@ -71,7 +71,7 @@ impl Objects {
             StreamEvent::Removed { producer, tag, stamp, .. } => {
                 stamp.map_or(Ok(()), |stamp| stamp.check(self.time))?;
                 if at_home {
-                    self.bury(effects.now, instance);
+                    self.add_tombstone(effects.now, instance);
                     self.remove(effects, producer, instance, &tag, stamp);
                     effects.review_following();
                 }

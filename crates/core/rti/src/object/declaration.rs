@@ -15,7 +15,7 @@ impl Objects {
     pub(crate) fn publish_attributes(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: Option<ObjectClassHandle>,
         attributes: Option<&AttributeHandleSet>,
     ) -> Result<(), RtiError> {
@@ -27,14 +27,14 @@ impl Objects {
             return Ok(());
         }
         let privilege = self.privilege;
-        let published = self.federate_mut(who).publications.entry(class).or_default();
+        let published = self.federate_mut(federate).publications.entry(class).or_default();
         let before = published.len();
         published.extend(attributes);
         published.insert(privilege);
         let more = published.len() - before;
         self.declarations += more;
         self.refresh_publication(effects, PublishedClass::Objects(class));
-        self.refresh_registration(effects, who, class);
+        self.refresh_registration(effects, federate, class);
         Ok(())
     }
 
@@ -44,13 +44,13 @@ impl Objects {
     pub(crate) fn unpublish_attributes(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        handle: FederateHandle,
         class: Option<ObjectClassHandle>,
         attributes: Option<Option<&AttributeHandleSet>>,
     ) -> Result<(), RtiError> {
         let (class, listed) = self.listed_at(class, attributes)?;
         let privilege = self.privilege;
-        let Some(published) = self.federate_mut(who).publications.get_mut(&class) else {
+        let Some(published) = self.federate_mut(handle).publications.get_mut(&class) else {
             return Ok(());
         };
         let mut gone: BTreeSet<_> = published.intersection(&listed).copied().collect();
@@ -60,15 +60,15 @@ impl Objects {
         published.retain(|attribute| !gone.contains(attribute));
         if published.iter().all(|&attribute| attribute == privilege) {
             gone.extend(published.iter().copied());
-            let federate = self.federate_mut(who);
+            let federate = self.federate_mut(handle);
             federate.publications.remove(&class);
             federate.registration_on.remove(&class);
         }
         self.declarations -= gone.len();
-        self.divest_class_attributes(effects, who, class, &gone);
+        self.divest_class_attributes(effects, handle, class, &gone);
         self.refresh_publication(effects, PublishedClass::Objects(class));
-        if self.federate(who).publishes(class) {
-            self.refresh_registration(effects, who, class);
+        if self.federate(handle).publishes(class) {
+            self.refresh_registration(effects, handle, class);
         }
         Ok(())
     }
@@ -77,7 +77,7 @@ impl Objects {
     pub(crate) fn subscribe_attributes(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: Option<ObjectClassHandle>,
         attributes: Option<&AttributeHandleSet>,
         active: bool,
@@ -91,7 +91,7 @@ impl Objects {
         if attributes.is_empty() {
             return Ok(());
         }
-        let entry = self.federate_mut(who).subscriptions.entry(class).or_default();
+        let entry = self.federate_mut(federate).subscriptions.entry(class).or_default();
         let is_new = entry.is_empty();
         let before = entry.clone();
         entry.extend(attributes.into_iter().map(|attribute| (attribute, Subscription { active, rate })));
@@ -101,9 +101,9 @@ impl Objects {
         let more = entry.len() - before.len();
         self.declarations += more;
         if is_new {
-            self.cover_objects(effects, who, class);
+            self.cover_objects(effects, federate, class);
         }
-        self.subscription_changed(effects, who, class, &before);
+        self.subscription_changed(effects, federate, class, &before);
         Ok(())
     }
 
@@ -111,12 +111,12 @@ impl Objects {
     pub(crate) fn unsubscribe_attributes(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        handle: FederateHandle,
         class: Option<ObjectClassHandle>,
         attributes: Option<Option<&AttributeHandleSet>>,
     ) -> Result<(), RtiError> {
         let (class, listed) = self.listed_at(class, attributes)?;
-        let federate = self.federate_mut(who);
+        let federate = self.federate_mut(handle);
         let Some(entry) = federate.subscriptions.get_mut(&class) else { return Ok(()) };
         let before = entry.clone();
         entry.retain(|attribute, _| !listed.contains(attribute));
@@ -127,10 +127,10 @@ impl Objects {
         let fewer = before.len() - entry.len();
         if entry.is_empty() {
             federate.subscriptions.remove(&class);
-            self.withdraw_object_interest(effects, who, class);
+            self.withdraw_object_interest(effects, handle, class);
         }
         self.declarations -= fewer;
-        self.subscription_changed(effects, who, class, &before);
+        self.subscription_changed(effects, handle, class, &before);
         Ok(())
     }
 
@@ -154,16 +154,16 @@ impl Objects {
     fn withdraw_object_interest(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: ObjectClassHandle,
     ) {
-        let subscriptions = &self.federate(who).subscriptions;
+        let subscriptions = &self.federate(federate).subscriptions;
         if self.lineage(class).any(|covering| subscriptions.contains_key(&covering)) {
             return;
         }
-        self.set_interest(effects, who, PublishedClass::Objects(class), false);
+        self.set_interest(effects, federate, PublishedClass::Objects(class), false);
         for child in self.class_of(class).children.clone() {
-            self.withdraw_object_interest(effects, who, child);
+            self.withdraw_object_interest(effects, federate, child);
         }
     }
 
@@ -171,14 +171,14 @@ impl Objects {
     pub(crate) fn publish_interaction(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: Option<InteractionClassHandle>,
     ) -> Result<(), RtiError> {
         let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?.handle;
         self.refuse_mom_interaction("publishInteractionClass", class)?;
-        self.federate_mut(who).published_interactions.insert(class);
+        self.federate_mut(federate).published_interactions.insert(class);
         self.refresh_publication(effects, PublishedClass::Interactions(class));
-        self.refresh_interaction(effects, who, class);
+        self.refresh_interaction(effects, federate, class);
         Ok(())
     }
 
@@ -186,11 +186,11 @@ impl Objects {
     pub(crate) fn unpublish_interaction(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        handle: FederateHandle,
         class: Option<InteractionClassHandle>,
     ) -> Result<(), RtiError> {
         let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?.handle;
-        let federate = self.federate_mut(who);
+        let federate = self.federate_mut(handle);
         federate.published_interactions.remove(&class);
         federate.interactions_on.remove(&class);
         federate.interaction_preferences.remove(&class);
@@ -202,18 +202,18 @@ impl Objects {
     pub(crate) fn subscribe_interaction(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: Option<InteractionClassHandle>,
         active: bool,
     ) -> Result<(), RtiError> {
         let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?.handle;
         self.refuse_mom_interaction("subscribeInteractionClass", class)?;
-        let before = self.federate_mut(who).subscribed_interactions.insert(class, active);
+        let before = self.federate_mut(federate).subscribed_interactions.insert(class, active);
         if before.is_none() {
-            self.cover_interactions(effects, who, class);
+            self.cover_interactions(effects, federate, class);
         }
         if before != Some(active) {
-            self.declare_interaction(effects, who, class);
+            self.declare_interaction(effects, federate, class);
             self.refresh_interactions_below(effects, class);
         }
         Ok(())
@@ -223,13 +223,13 @@ impl Objects {
     pub(crate) fn unsubscribe_interaction(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: Option<InteractionClassHandle>,
     ) -> Result<(), RtiError> {
         let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?.handle;
-        if self.federate_mut(who).subscribed_interactions.remove(&class).is_some() {
-            self.withdraw_interaction_interest(effects, who, class);
-            self.declare_interaction(effects, who, class);
+        if self.federate_mut(federate).subscribed_interactions.remove(&class).is_some() {
+            self.withdraw_interaction_interest(effects, federate, class);
+            self.declare_interaction(effects, federate, class);
             self.refresh_interactions_below(effects, class);
         }
         Ok(())
@@ -238,17 +238,17 @@ impl Objects {
     fn withdraw_interaction_interest(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: InteractionClassHandle,
     ) {
-        let subscribed = &self.federate(who).subscribed_interactions;
+        let subscribed = &self.federate(federate).subscribed_interactions;
         if self.interaction_lineage(class).any(|covering| subscribed.contains_key(&covering)) {
             return;
         }
-        self.set_interest(effects, who, PublishedClass::Interactions(class), false);
+        self.set_interest(effects, federate, PublishedClass::Interactions(class), false);
         let children = self.model.interaction_class(class).map(|class| class.children.clone());
         for child in children.unwrap_or_default() {
-            self.withdraw_interaction_interest(effects, who, child);
+            self.withdraw_interaction_interest(effects, federate, child);
         }
     }
 
@@ -256,13 +256,13 @@ impl Objects {
     pub(crate) fn publish_directed(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: Option<ObjectClassHandle>,
         interactions: Option<&InteractionClassHandleSet>,
     ) -> Result<(), RtiError> {
         let (class, interactions) = self.directed_at(class, interactions)?;
         if !interactions.is_empty() {
-            self.federate_mut(who).published_directed.entry(class).or_default().extend(interactions);
+            self.federate_mut(federate).published_directed.entry(class).or_default().extend(interactions);
             self.refresh_publication(effects, PublishedClass::Directed);
         }
         Ok(())
@@ -273,12 +273,12 @@ impl Objects {
     pub(crate) fn unpublish_directed(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: Option<ObjectClassHandle>,
         interactions: Option<Option<&InteractionClassHandleSet>>,
     ) -> Result<(), RtiError> {
         let (class, listed) = self.directed_at(class, interactions.flatten())?;
-        let published = &mut self.federate_mut(who).published_directed;
+        let published = &mut self.federate_mut(federate).published_directed;
         if let Some(entry) = published.get_mut(&class) {
             entry.retain(|interaction| interactions.is_some() && !listed.contains(interaction));
             if entry.is_empty() {
@@ -294,7 +294,7 @@ impl Objects {
     pub(crate) fn subscribe_directed(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        handle: FederateHandle,
         class: Option<ObjectClassHandle>,
         interactions: Option<&InteractionClassHandleSet>,
         universally: bool,
@@ -303,10 +303,10 @@ impl Objects {
         if interactions.is_empty() {
             return Ok(());
         }
-        let federate = self.federate_mut(who);
+        let federate = self.federate_mut(handle);
         let entry = federate.subscribed_directed.entry(class).or_default();
         entry.extend(interactions.into_iter().map(|interaction| (interaction, universally)));
-        self.refresh_directed_interest(effects, who);
+        self.refresh_directed_interest(effects, handle);
         Ok(())
     }
 
@@ -315,25 +315,25 @@ impl Objects {
     pub(crate) fn unsubscribe_directed(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        handle: FederateHandle,
         class: Option<ObjectClassHandle>,
         interactions: Option<Option<&InteractionClassHandleSet>>,
     ) -> Result<(), RtiError> {
         let (class, listed) = self.directed_at(class, interactions.flatten())?;
-        let federate = self.federate_mut(who);
+        let federate = self.federate_mut(handle);
         if let Some(entry) = federate.subscribed_directed.get_mut(&class) {
             entry.retain(|interaction, _| interactions.is_some() && !listed.contains(interaction));
             if entry.is_empty() {
                 federate.subscribed_directed.remove(&class);
             }
         }
-        self.refresh_directed_interest(effects, who);
+        self.refresh_directed_interest(effects, handle);
         Ok(())
     }
 
-    fn refresh_directed_interest(&mut self, effects: &mut Effects, who: FederateHandle) {
-        let on = !self.federate(who).subscribed_directed.is_empty();
-        self.set_interest(effects, who, PublishedClass::Directed, on);
+    fn refresh_directed_interest(&mut self, effects: &mut Effects, federate: FederateHandle) {
+        let on = !self.federate(federate).subscribed_directed.is_empty();
+        self.set_interest(effects, federate, PublishedClass::Directed, on);
     }
 
     fn directed_at(
@@ -357,7 +357,7 @@ impl Objects {
     fn divest_class_attributes(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: ObjectClassHandle,
         attributes: &BTreeSet<AttributeHandle>,
     ) {
@@ -366,11 +366,13 @@ impl Objects {
             .of_class_or_below(&self.model, class)
             .into_iter()
             .filter(|&handle| {
-                self.instances.get(handle).is_some_and(|instance| instance.known_class(who) == Some(class))
+                self.instances
+                    .get(handle)
+                    .is_some_and(|instance| instance.known_class(federate) == Some(class))
             })
             .collect();
         for instance in concerned {
-            self.divest(effects, who, instance, |attribute| attributes.contains(&attribute));
+            self.divest(effects, federate, instance, |attribute| attributes.contains(&attribute));
         }
     }
 }

@@ -22,7 +22,7 @@ impl Objects {
     pub(crate) fn send_directed(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: Option<InteractionClassHandle>,
         instance: Option<ObjectInstanceHandle>,
         values: Option<ParameterHandleValueMap>,
@@ -30,9 +30,9 @@ impl Objects {
         stamp: Option<Stamp>,
     ) -> Result<bool, RtiError> {
         let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?;
-        let (object, _) = self.known_instance(who, instance)?;
+        let (object, _) = self.known_instance(federate, instance)?;
         let interaction = class.handle;
-        let sender = self.federate(who);
+        let sender = self.federate(federate);
         let publishes =
             |at| sender.published_directed.get(&at).is_some_and(|of: &BTreeSet<_>| of.contains(&interaction));
         if !self.lineage(object.class).any(publishes) {
@@ -41,7 +41,7 @@ impl Objects {
             return Err(RtiError::new(Exception::InteractionClassNotPublished, text));
         }
         let instance = object.handle;
-        let payload = self.interaction_payload(who, class, values, tag, stamp)?;
+        let payload = self.interaction_payload(federate, class, values, tag, stamp)?;
         let in_time = payload.is_in_time();
         self.receive_directed(effects, interaction, instance, &payload);
         let after = self.stream_of(instance);

@@ -55,7 +55,8 @@ impl Objects {
         for &federate in later {
             self.review_later(federate, instance);
         }
-        let federates: Vec<_> = self.federates.keys().copied().filter(|who| !later.contains(who)).collect();
+        let federates: Vec<_> =
+            self.federates.keys().copied().filter(|handle| !later.contains(handle)).collect();
         let gained: Vec<_> = federates
             .into_iter()
             .map(|federate| (federate, self.discover(effects, federate, instance)))
@@ -111,11 +112,11 @@ impl Objects {
             object_instance_name: object.name.to_string(),
             producing_federate: Some(object.producer),
         });
-        effects.tell(receiver.client, callback);
+        effects.notify(receiver.client, callback);
         self.instances.become_known(instance, federate, class);
         self.reviews.settle(federate, instance);
         let in_scope = self.in_scope(federate, instance);
-        self.tell_in_scope(effects, federate, instance, &in_scope);
+        self.notify_in_scope(effects, federate, instance, &in_scope);
         in_scope
     }
 

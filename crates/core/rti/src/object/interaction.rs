@@ -22,19 +22,19 @@ impl Objects {
     pub(crate) fn send_interaction(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: Option<InteractionClassHandle>,
         values: Option<ParameterHandleValueMap>,
         tag: Bytes,
         stamp: Option<Stamp>,
     ) -> Result<bool, RtiError> {
         let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?;
-        if !self.federate(who).published_interactions.contains(&class.handle) {
+        if !self.federate(federate).published_interactions.contains(&class.handle) {
             self.refuse_mom_interaction("sendInteraction", class.handle)?;
             let text = format!("`{}` is not published by this federate", class.name);
             return Err(RtiError::new(Exception::InteractionClassNotPublished, text));
         }
-        let (sent, payload) = (class.handle, self.interaction_payload(who, class, values, tag, stamp)?);
+        let (sent, payload) = (class.handle, self.interaction_payload(federate, class, values, tag, stamp)?);
         let in_time = payload.is_in_time();
         self.receive(effects, sent, &payload);
         self.append_payload(effects, PublishedClass::Interactions(sent), payload, None, StreamEvent::Sent);
@@ -44,17 +44,17 @@ impl Objects {
     /// The payload of a request: its parameters and everything that travels with them.
     pub(super) fn interaction_payload(
         &self,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: &InteractionClass,
         values: Option<ParameterHandleValueMap>,
         tag: Bytes,
         stamp: Option<Stamp>,
     ) -> Result<Box<Payload>, RtiError> {
         let values = self.parameters_of(class, values)?;
-        let transportation = self.interaction_transportation(who, class);
-        let stamp = stamp.map(|stamp| stamp.ordered(self.interaction_order(who, class)));
+        let transportation = self.interaction_transportation(federate, class);
+        let stamp = stamp.map(|stamp| stamp.ordered(self.interaction_order(federate, class)));
         let regions = RegionSet::default();
-        Ok(Box::new(Payload { producer: who, transportation, tag, stamp, regions, values }))
+        Ok(Box::new(Payload { producer: federate, transportation, tag, stamp, regions, values }))
     }
 
     /// Delivers an interaction that was sent at class `sent` to the federates of this node.
@@ -135,19 +135,21 @@ impl Objects {
         Ok(values)
     }
 
-    /// The preferred order of interactions of `class` sent by `who`.
-    fn interaction_order(&self, who: FederateHandle, class: &InteractionClass) -> OrderType {
-        let preference = self.federates.get(&who).and_then(|f| f.interaction_preferences.get(&class.handle));
+    /// The preferred order of interactions of `class` sent by `federate`.
+    fn interaction_order(&self, federate: FederateHandle, class: &InteractionClass) -> OrderType {
+        let preference =
+            self.federates.get(&federate).and_then(|f| f.interaction_preferences.get(&class.handle));
         preference.and_then(|preference| preference.order).unwrap_or(class.order)
     }
 
-    /// The transportation of interactions of `class` sent by `who`.
+    /// The transportation of interactions of `class` sent by `federate`.
     pub(crate) fn interaction_transportation(
         &self,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: &InteractionClass,
     ) -> TransportationTypeHandle {
-        let preference = self.federates.get(&who).and_then(|f| f.interaction_preferences.get(&class.handle));
+        let preference =
+            self.federates.get(&federate).and_then(|f| f.interaction_preferences.get(&class.handle));
         preference.and_then(|preference| preference.transportation).unwrap_or(class.transportation)
     }
 }

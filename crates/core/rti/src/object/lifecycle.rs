@@ -17,29 +17,29 @@ use std::collections::BTreeSet;
 const MADE_NAME: &str = "HLAobj_";
 
 impl Objects {
-    /// Register Object Instance (6.8), with a name that `who` has reserved or one that the RTI
+    /// Register Object Instance (6.8), with a name that `federate` has reserved or one that the RTI
     /// makes.
     pub(crate) fn register(
         &mut self,
         effects: &mut Effects,
         names: &NameTable,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: Option<ObjectClassHandle>,
         name: Option<&str>,
     ) -> Result<ObjectInstanceHandle, RtiError> {
         let class = self.object_class(class, Exception::ObjectClassNotDefined)?;
-        if !self.federate(who).publishes(class.handle) {
+        if !self.federate(federate).publishes(class.handle) {
             let text = format!("`{}` is not published by this federate", class.name);
             return Err(RtiError::new(Exception::ObjectClassNotPublished, text));
         }
         if let Some(name) = name {
-            self.check_name(names, who, name)?;
+            self.check_name(names, federate, name)?;
         }
         let number = self.last_instance.checked_add(1).ok_or_else(|| {
             RtiError::internal("this node has no object instance handles left in this federation")
         })?;
         let handle = ObjectInstanceHandle(u64::from(self.node.0) << 32 | u64::from(number));
-        let attributes = self.initial_attributes(who, class);
+        let attributes = self.initial_attributes(federate, class);
         let made;
         let label = match name {
             Some(name) => name,
@@ -48,7 +48,7 @@ impl Objects {
                 &made
             }
         };
-        let instance = Instance::new(handle, class.handle, label, who, self.node, attributes);
+        let instance = Instance::new(handle, class.handle, label, federate, self.node, attributes);
         self.last_instance = number;
         self.instances.insert(instance);
         if let Some(name) = name {
@@ -60,7 +60,7 @@ impl Objects {
         Ok(handle)
     }
 
-    fn check_name(&self, names: &NameTable, who: FederateHandle, name: &str) -> Result<(), RtiError> {
+    fn check_name(&self, names: &NameTable, federate: FederateHandle, name: &str) -> Result<(), RtiError> {
         // An instance at home here may not be in the table yet. One from elsewhere may not yet be
         // gone here.
         let here = self.instances.by_name(name).is_some_and(|object| object.home == self.node);
@@ -68,7 +68,7 @@ impl Objects {
             let text = format!("an object instance is called `{name}`");
             return Err(RtiError::new(Exception::ObjectInstanceNameInUse, text));
         }
-        if !names.is_reserved_by(name, who) {
+        if !names.is_reserved_by(name, federate) {
             let text = format!("`{name}` is not reserved by this federate");
             return Err(RtiError::new(Exception::ObjectInstanceNameNotReserved, text));
         }
@@ -77,8 +77,8 @@ impl Objects {
 
     /// The registrant owns the attributes that it publishes at the class at that moment. The others
     /// are unowned.
-    fn initial_attributes(&self, who: FederateHandle, class: &ObjectClass) -> Vec<AttributeState> {
-        let federate = self.federate(who);
+    fn initial_attributes(&self, handle: FederateHandle, class: &ObjectClass) -> Vec<AttributeState> {
+        let federate = self.federate(handle);
         let published = federate.publications.get(&class.handle);
         let state = |&attribute: &AttributeHandle| {
             let model = self.model.attribute(attribute).expect("a class lists attributes of its model");
@@ -86,7 +86,7 @@ impl Objects {
                 federate.attribute_preferences.get(&(class.handle, attribute)).copied().unwrap_or_default();
             let mut state = AttributeState::unowned(model);
             if published.is_some_and(|published| published.contains(&attribute)) {
-                state.owner = who;
+                state.owner = handle;
             }
             state.transportation = preference.transportation.unwrap_or(model.transportation);
             state.time_stamped = preference.order.unwrap_or(model.order) == OrderType::Timestamp;
@@ -95,18 +95,18 @@ impl Objects {
         class.attributes.iter().map(state).collect()
     }
 
-    /// The instance that `who` wants to delete (6.16), and the preferred order of its deletion.
+    /// The instance that `federate` wants to delete (6.16), and the preferred order of its deletion.
     ///
     /// # Errors
-    /// `who` does not know it or may not delete it.
+    /// `federate` does not know it or may not delete it.
     pub(crate) fn deletable(
         &self,
-        who: FederateHandle,
+        federate: FederateHandle,
         instance: Option<ObjectInstanceHandle>,
     ) -> Result<(ObjectInstanceHandle, OrderType), RtiError> {
-        let (object, _) = self.known_instance(who, instance)?;
+        let (object, _) = self.known_instance(federate, instance)?;
         let privilege = self.class_of(object.class).slot(self.privilege);
-        let privilege = privilege.map(|slot| object.attribute(slot)).filter(|state| state.owner == who);
+        let privilege = privilege.map(|slot| object.attribute(slot)).filter(|state| state.owner == federate);
         let Some(privilege) = privilege else {
             let text = format!("{:?} `{}`: the right to delete it is not owned", object.handle, object.name);
             return Err(RtiError::new(Exception::DeletePrivilegeNotHeld, text));
@@ -120,15 +120,15 @@ impl Objects {
     pub(crate) fn delete(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        federate: FederateHandle,
         instance: ObjectInstanceHandle,
         tag: &Bytes,
         stamp: Option<Stamp>,
         is_final: bool,
     ) {
         match stamp.filter(|stamp| stamp.is_in_time()) {
-            Some(stamp) => self.delete_in_time(effects, who, instance, tag, stamp, is_final),
-            None => self.remove(effects, who, instance, tag, stamp),
+            Some(stamp) => self.delete_in_time(effects, federate, instance, tag, stamp, is_final),
+            None => self.remove(effects, federate, instance, tag, stamp),
         }
     }
 
@@ -177,17 +177,17 @@ impl Objects {
     pub(crate) fn local_delete(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        federate: FederateHandle,
         instance: Option<ObjectInstanceHandle>,
     ) -> Result<(), RtiError> {
-        let (object, _) = self.known_instance(who, instance)?;
-        if object.is_owned_by(who) {
+        let (object, _) = self.known_instance(federate, instance)?;
+        if object.is_owned_by(federate) {
             let text =
                 format!("attributes of {:?} `{}` are owned by this federate", object.handle, object.name);
             return Err(RtiError::new(Exception::FederateOwnsAttributes, text));
         }
         let handle = object.handle;
-        self.rediscover(effects, who, handle);
+        self.rediscover(effects, federate, handle);
         self.end_deletion(effects, handle);
         Ok(())
     }

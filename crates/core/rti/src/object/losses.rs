@@ -130,7 +130,7 @@ impl Objects {
             }
         }
         if let Some(rehoming) = loss.rehoming {
-            self.tell_moved(effects, rehoming, moved, names);
+            self.notify_moved(effects, rehoming, moved, names);
         }
         match cursor.is_done() {
             true => self.end_loss(effects, &loss),
@@ -158,14 +158,14 @@ impl Objects {
             }
             last = attribute.owner;
         }
-        for &who in &lost {
-            let Some(owner) = owners.get_mut(&who) else { continue };
+        for &federate in &lost {
+            let Some(owner) = owners.get_mut(&federate) else { continue };
             owner.instances += 1;
-            if Plan::from(owner.directive).delete && deleter == Some(who) {
-                self.remove(effects, who, instance, &Bytes::new(), None);
+            if Plan::from(owner.directive).delete && deleter == Some(federate) {
+                self.remove(effects, federate, instance, &Bytes::new(), None);
                 break;
             }
-            self.divest(effects, who, instance, |_| true);
+            self.divest(effects, federate, instance, |_| true);
         }
         if !lost.is_empty() {
             effects.review_following();
@@ -198,7 +198,7 @@ impl Objects {
 
     /// Informs the new home of the instances that a slice has moved, or the other nodes if it is
     /// this node.
-    fn tell_moved(
+    fn notify_moved(
         &mut self,
         effects: &mut Effects,
         rehoming: Rehoming,
@@ -216,9 +216,9 @@ impl Objects {
     }
 
     fn end_loss(&mut self, effects: &mut Effects, loss: &Loss) {
-        for (&who, owner) in &loss.owners {
+        for (&federate, owner) in &loss.owners {
             if owner.directive == ResignAction::NoAction {
-                self.note_abandoned(who, owner.instances);
+                self.note_abandoned(federate, owner.instances);
             }
         }
         // Not earlier: while an instance is here, its name is in use.

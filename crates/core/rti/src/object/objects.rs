@@ -229,9 +229,9 @@ impl Objects {
     }
 
     /// Sends a callback to a federate, if it is still joined.
-    pub(crate) fn tell(&self, effects: &mut Effects, federate: FederateHandle, callback: Callback) {
+    pub(crate) fn notify(&self, effects: &mut Effects, federate: FederateHandle, callback: Callback) {
         if let Some(federate) = self.federates.get(&federate) {
-            effects.tell(federate.client, callback);
+            effects.notify(federate.client, callback);
         }
     }
 
@@ -316,7 +316,7 @@ impl Objects {
     pub(crate) fn refuse_mom_class(&self, service: &str, class: ObjectClassHandle) -> Result<(), RtiError> {
         match self.mom_objects {
             Some(mom) if self.model.is_subclass(class, mom) => {
-                Err(mom_not_offered(service, &self.class_of(class).name))
+                Err(mom_not_built(service, &self.class_of(class).name))
             }
             _ => Ok(()),
         }
@@ -331,7 +331,7 @@ impl Objects {
         match self.mom_interactions {
             Some(mom) if self.model.is_interaction_subclass(class, mom) => {
                 let name = self.model.interaction_class(class).map_or("", |class| &class.name);
-                Err(mom_not_offered(service, name))
+                Err(mom_not_built(service, name))
             }
             _ => Ok(()),
         }
@@ -360,7 +360,7 @@ impl Objects {
     }
 }
 
-fn mom_not_offered(service: &str, class: &str) -> RtiError {
+fn mom_not_built(service: &str, class: &str) -> RtiError {
     RtiError::internal(format!(
         "{service}: `{class}` belongs to the management object model (clause 11), which this RTI does not offer yet"
     ))

@@ -40,10 +40,10 @@ impl Objects {
         for (owner, attributes) in self.owners(federate, instance, attributes)? {
             if one_by_one {
                 for attribute in attributes {
-                    self.tell(effects, federate, ownership(instance, owner, &BTreeSet::from([attribute])));
+                    self.notify(effects, federate, ownership(instance, owner, &BTreeSet::from([attribute])));
                 }
             } else {
-                self.tell(effects, federate, ownership(instance, owner, &attributes));
+                self.notify(effects, federate, ownership(instance, owner, &attributes));
             }
         }
         Ok(())

@@ -14,14 +14,14 @@ impl Objects {
     pub(crate) fn request_instance_update(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        federate: FederateHandle,
         instance: Option<ObjectInstanceHandle>,
         attributes: Option<&AttributeHandleSet>,
         tag: &Bytes,
     ) -> Result<(), RtiError> {
-        let (object, class) = self.known_instance(who, instance)?;
+        let (object, class) = self.known_instance(federate, instance)?;
         let attributes = self.attributes_at(class, attributes)?;
-        self.ask_owners(effects, who, object.handle, &attributes, tag);
+        self.ask_owners(effects, federate, object.handle, &attributes, tag);
         Ok(())
     }
 
@@ -30,7 +30,7 @@ impl Objects {
     pub(crate) fn request_class_update(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: Option<ObjectClassHandle>,
         attributes: Option<&AttributeHandleSet>,
         tag: &Bytes,
@@ -39,8 +39,8 @@ impl Objects {
         let attributes = self.attributes_at(class, attributes)?;
         let class = class.handle;
         self.refuse_mom_class("requestAttributeValueUpdate", class)?;
-        self.provide_class(effects, who, class, &attributes, tag);
-        self.ask_publishers(effects, who, class, &attributes, tag);
+        self.provide_class(effects, federate, class, &attributes, tag);
+        self.ask_publishers(effects, federate, class, &attributes, tag);
         Ok(())
     }
 
@@ -72,7 +72,7 @@ impl Objects {
                 attributes: handle_set(&attributes),
                 user_supplied_tag: tag.clone(),
             };
-            self.tell(effects, owner, Callback::ProvideAttributeValueUpdate(provide));
+            self.notify(effects, owner, Callback::ProvideAttributeValueUpdate(provide));
         }
     }
 }

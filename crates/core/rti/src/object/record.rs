@@ -83,10 +83,10 @@ impl Objects {
         class: &ObjectClass,
         recorded: &[RecordedAttribute],
     ) -> Result<Vec<AttributeState>, WireError> {
-        let state = |(place, &attribute): (usize, &AttributeHandle)| {
+        let state = |(index, &attribute): (usize, &AttributeHandle)| {
             let model = self.model.attribute(attribute).expect("a class lists attributes of its model");
             let mut state = AttributeState::unowned(model);
-            if let Some(recorded) = recorded.get(place) {
+            if let Some(recorded) = recorded.get(index) {
                 if self.model.transportation(recorded.transportation).is_none() {
                     let text = format!("{:?} is no transportation type", recorded.transportation);
                     return Err(WireError(text));

@@ -32,7 +32,7 @@ impl Objects {
             } else {
                 Callback::StopRegistrationForObjectClass(api::StopRegistrationForObjectClass { object_class })
             };
-            effects.tell(federate.client, callback);
+            effects.notify(federate.client, callback);
         }
     }
 
@@ -87,7 +87,7 @@ impl Objects {
             } else {
                 Callback::TurnInteractionsOff(api::TurnInteractionsOff { interaction_class })
             };
-            effects.tell(federate.client, callback);
+            effects.notify(federate.client, callback);
         }
     }
 

@@ -57,7 +57,7 @@ impl Objects {
         attributes: &BTreeSet<AttributeHandle>,
     ) {
         for ((owner, relevance), attributes) in self.update_relevance(instance, attributes) {
-            self.tell_relevance(effects, owner, instance, relevance, &attributes);
+            self.notify_relevance(effects, owner, instance, relevance, &attributes);
         }
     }
 
@@ -92,7 +92,7 @@ impl Objects {
         changes
     }
 
-    fn tell_relevance(
+    fn notify_relevance(
         &self,
         effects: &mut Effects,
         owner: FederateHandle,
@@ -118,7 +118,7 @@ impl Objects {
                 attributes,
             })
         };
-        self.tell(effects, owner, callback);
+        self.notify(effects, owner, callback);
     }
 
     /// Handles that `federate` turns its attribute relevance advisory on. From now on it is told of

@@ -18,11 +18,11 @@ pub(crate) struct RemoteFederate {
 }
 
 impl Objects {
-    /// All subscriptions of this node's federates that concern publishers of `what`.
-    pub(crate) fn declarations_for(&self, what: PublishedClass) -> Vec<Declaration> {
+    /// All subscriptions of this node's federates that concern publishers of `class`.
+    pub(crate) fn declarations_for(&self, class: PublishedClass) -> Vec<Declaration> {
         let mut all = Vec::new();
         for federate in self.federates.values() {
-            match what {
+            match class {
                 PublishedClass::Objects(class) => all.extend(
                     self.lineage(class)
                         .filter(|at| federate.subscriptions.contains_key(at))

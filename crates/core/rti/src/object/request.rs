@@ -157,6 +157,6 @@ impl Objects {
             interaction_class: Some(class),
             transportation_type: Some(transportation),
         };
-        self.tell(effects, asker, Callback::ReportInteractionTransportationType(report));
+        self.notify(effects, asker, Callback::ReportInteractionTransportationType(report));
     }
 }

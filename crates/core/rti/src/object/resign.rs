@@ -55,7 +55,7 @@ enum Ending {
 /// A federate of this node whose objects are being disposed of.
 #[derive(Debug)]
 struct Resignation {
-    who: FederateHandle,
+    federate: FederateHandle,
     action: ResignAction,
     plan: Plan,
     ending: Ending,
@@ -86,7 +86,7 @@ impl Owned {
 /// A federate that has left and that instances still know.
 #[derive(Debug)]
 struct Forgetting {
-    who: FederateHandle,
+    federate: FederateHandle,
     subscriptions: BTreeMap<ObjectClassHandle, ClassSubscription>,
     cursor: Cursor,
 }
@@ -105,7 +105,7 @@ impl Resignations {
 }
 
 impl Objects {
-    /// Carries out `action` on the objects of `who`, after checking that nothing would remain
+    /// Carries out `action` on the objects of `federate`, after checking that nothing would remain
     /// owned. It then proposes the resignation.
     ///
     /// # Errors
@@ -114,12 +114,12 @@ impl Objects {
     pub(crate) fn resign(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        federate: FederateHandle,
         action: ResignAction,
         proposal: Proposal,
     ) -> Result<(), RtiError> {
         let ending = Ending::Resign(Box::new(proposal));
-        let mut resignation = self.resignation(who, action, Plan::from(action), ending);
+        let mut resignation = self.resignation(federate, action, Plan::from(action), ending);
         if !self.dispose_slice(effects, &mut resignation)? {
             self.resignations.leaving.push_back(resignation);
             return Ok(());
@@ -130,9 +130,9 @@ impl Objects {
 
     /// The same for a lost federate. Attributes that its directive leaves owned become unowned. The
     /// federate is resigned and forgotten.
-    pub(crate) fn resign_lost(&mut self, effects: &mut Effects, who: FederateHandle) {
+    pub(crate) fn resign_lost(&mut self, effects: &mut Effects, federate: FederateHandle) {
         if let Some(resignation) =
-            self.resignations.leaving.iter_mut().find(|resignation| resignation.who == who)
+            self.resignations.leaving.iter_mut().find(|resignation| resignation.federate == federate)
         {
             // It was lost while it resigned: nobody waits for the outcome any longer, and nothing
             // may remain owned.
@@ -140,9 +140,9 @@ impl Objects {
             resignation.plan.divest = true;
             return;
         }
-        let directive = self.federate(who).switches.resign_directive;
+        let directive = self.federate(federate).switches.resign_directive;
         let plan = Plan { divest: true, ..Plan::from(directive) };
-        let mut resignation = self.resignation(who, directive, plan, Ending::Lost);
+        let mut resignation = self.resignation(federate, directive, plan, Ending::Lost);
         match self.dispose_slice(effects, &mut resignation) {
             Ok(true) => self.end_resignation(effects, resignation),
             Ok(false) => self.resignations.leaving.push_back(resignation),
@@ -153,10 +153,10 @@ impl Objects {
     /// Logs that a lost federate leaves instances behind that nobody owns or deletes. This is the
     /// standard's default, which few object models intend. It is logged once for each federation
     /// execution, because federates that come and go would fill the log.
-    pub(super) fn note_abandoned(&mut self, who: FederateHandle, instances: usize) {
+    pub(super) fn note_abandoned(&mut self, handle: FederateHandle, instances: usize) {
         if instances > 0 && !std::mem::replace(&mut self.abandoned, true) {
             tracing::warn!(
-                execution = %self.id, federate = ?who, instances,
+                execution = %self.id, federate = ?handle, instances,
                 "a lost federate leaves instances without an owner, as its automatic resign directive is NoAction; \
                  the switch automaticResignAction of the object model sets another one for all federates, and so does \
                  the setting federation.automatic-resign of the node that creates the federation execution"
@@ -166,13 +166,13 @@ impl Objects {
 
     fn resignation(
         &self,
-        who: FederateHandle,
+        federate: FederateHandle,
         action: ResignAction,
         plan: Plan,
         ending: Ending,
     ) -> Resignation {
         let (cursor, owned) = (self.instances.cursor(), Owned::default());
-        Resignation { who, action, plan, ending, cursor, owned }
+        Resignation { federate, action, plan, ending, cursor, owned }
     }
 
     /// Processes one slice. Returns true when nothing is left to do.
@@ -181,31 +181,32 @@ impl Objects {
         effects: &mut Effects,
         resignation: &mut Resignation,
     ) -> Result<bool, RtiError> {
-        let Resignation { who, action, plan, ending, cursor, owned } = resignation;
+        let Resignation { federate, action, plan, ending, cursor, owned } = resignation;
         if !cursor.is_done() {
             let slice = cursor.advance(&self.instances, FOUND_PER_SLICE);
-            self.find_owned(*who, slice, owned);
+            self.find_owned(*federate, slice, owned);
             if !cursor.is_done() {
                 return Ok(false);
             }
             owned.reverse();
             self.check_nothing_remains(*action, *plan, owned)?;
             if matches!(ending, Ending::Lost) && *action == ResignAction::NoAction {
-                self.note_abandoned(*who, owned.len());
+                self.note_abandoned(*federate, owned.len());
             }
         }
-        self.dispose(effects, *who, *plan, owned, DISPOSED_PER_SLICE);
+        self.dispose(effects, *federate, *plan, owned, DISPOSED_PER_SLICE);
         Ok(owned.deletable.is_empty() && (owned.other.is_empty() || !plan.divest))
     }
 
-    /// Adds those of `handles` of which `who` owns attributes.
-    fn find_owned(&self, who: FederateHandle, handles: Vec<ObjectInstanceHandle>, owned: &mut Owned) {
+    /// Adds those of `handles` of which `federate` owns attributes.
+    fn find_owned(&self, federate: FederateHandle, handles: Vec<ObjectInstanceHandle>, owned: &mut Owned) {
         for handle in handles {
-            let Some(object) = self.instances.get(handle).filter(|object| object.is_owned_by(who)) else {
+            let Some(object) = self.instances.get(handle).filter(|object| object.is_owned_by(federate))
+            else {
                 continue;
             };
             let privilege = self.class_of(object.class).slot(self.privilege);
-            match privilege.is_some_and(|slot| object.attribute(slot).owner == who) {
+            match privilege.is_some_and(|slot| object.attribute(slot).owner == federate) {
                 true => owned.deletable.push(handle),
                 false => owned.other.push(handle),
             }
@@ -229,7 +230,7 @@ impl Objects {
     fn dispose(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        federate: FederateHandle,
         plan: Plan,
         owned: &mut Owned,
         max: usize,
@@ -237,14 +238,14 @@ impl Objects {
         for _ in 0..max {
             if let Some(instance) = owned.deletable.pop() {
                 if plan.delete {
-                    self.remove(effects, who, instance, &Bytes::new(), None);
+                    self.remove(effects, federate, instance, &Bytes::new(), None);
                 } else if plan.divest {
-                    self.divest(effects, who, instance, |_| true);
+                    self.divest(effects, federate, instance, |_| true);
                 }
             } else if plan.divest
                 && let Some(instance) = owned.other.pop()
             {
-                self.divest(effects, who, instance, |_| true);
+                self.divest(effects, federate, instance, |_| true);
             } else {
                 return;
             }
@@ -257,9 +258,9 @@ impl Objects {
             // The federate is removed now, because its client is gone. Committing the resignation
             // may need a majority of nodes.
             Ending::Lost => {
-                let Resignation { who: federate, action, .. } = resignation;
+                let Resignation { federate, action, .. } = resignation;
                 effects.propose(Command::Resign { execution: self.id, federate, action });
-                self.remove_federate(effects, resignation.who);
+                self.remove_federate(effects, resignation.federate);
             }
         }
     }
@@ -285,19 +286,19 @@ impl Objects {
 
     /// Forgets a federate whose objects are disposed of: removes its declarations and advises
     /// others.
-    pub(crate) fn remove_federate(&mut self, effects: &mut Effects, who: FederateHandle) {
-        let Some(federate) = self.federates.remove(&who) else { return };
-        effects.push(Effect::Time(TimeInput::Left(who)));
+    pub(crate) fn remove_federate(&mut self, effects: &mut Effects, handle: FederateHandle) {
+        let Some(federate) = self.federates.remove(&handle) else { return };
+        effects.push(Effect::Time(TimeInput::Left(handle)));
         let subscribed: usize = federate.subscriptions.values().map(|class| class.len()).sum();
         let published: usize = federate.publications.values().map(|class| class.len()).sum();
         self.declarations -= subscribed + published;
-        self.reviews.remove_federate(who);
+        self.reviews.remove_federate(handle);
         for &class in federate.subscriptions.keys() {
-            self.declare_objects(effects, who, class);
+            self.declare_objects(effects, handle, class);
             self.refresh_registrations_below(effects, class);
         }
         for &class in federate.subscribed_interactions.keys() {
-            self.declare_interaction(effects, who, class);
+            self.declare_interaction(effects, handle, class);
             self.refresh_interactions_below(effects, class);
         }
         let objects = federate.publications.keys().map(|&class| PublishedClass::Objects(class));
@@ -306,11 +307,11 @@ impl Objects {
         for class in objects.chain(interactions).chain([PublishedClass::Directed]) {
             self.refresh_publication(effects, class);
         }
-        for class in self.interest.remove(who) {
+        for class in self.interest.remove(handle) {
             effects.replicate(Change::Cover { class });
         }
         let (subscriptions, cursor) = (federate.subscriptions, self.instances.cursor());
-        let mut forgetting = Forgetting { who, subscriptions, cursor };
+        let mut forgetting = Forgetting { federate: handle, subscriptions, cursor };
         if !self.forget_slice(effects, &mut forgetting) {
             self.resignations.left.push_back(forgetting);
         }
@@ -319,14 +320,15 @@ impl Objects {
     /// Lets instances forget a federate that has left. Returns true when all have. Owners are
     /// advised about attributes that only that federate had in scope.
     fn forget_slice(&mut self, effects: &mut Effects, forgetting: &mut Forgetting) -> bool {
-        let Forgetting { who, subscriptions, cursor } = forgetting;
+        let Forgetting { federate, subscriptions, cursor } = forgetting;
         for handle in cursor.advance(&self.instances, FORGOTTEN_PER_SLICE) {
-            let Some(class) = self.instances.get(handle).and_then(|object| object.known_class(*who)) else {
+            let Some(class) = self.instances.get(handle).and_then(|object| object.known_class(*federate))
+            else {
                 continue;
             };
             let subscribed = subscriptions.get(&class).into_iter().flat_map(|s| s.keys().copied());
-            let lost = self.owned_by_others(*who, handle, subscribed);
-            self.instances.become_unknown(handle, *who);
+            let lost = self.owned_by_others(*federate, handle, subscribed);
+            self.instances.become_unknown(handle, *federate);
             self.refresh_relevance(effects, handle, &lost);
             self.end_deletion(effects, handle);
         }

@@ -92,18 +92,18 @@ impl Reviews {
 }
 
 impl Objects {
-    /// Handles that the subscription of `who` at `class` has changed from `before`: causes
+    /// Handles that the subscription of `federate` at `class` has changed from `before`: causes
     /// discoveries, changes of scope, and advisories to publishers and owners.
     pub(crate) fn subscription_changed(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: ObjectClassHandle,
         before: &ClassSubscription,
     ) {
-        self.declare_objects(effects, who, class);
+        self.declare_objects(effects, federate, class);
         self.refresh_registrations_below(effects, class);
-        let now = self.federate(who).subscriptions.get(&class).cloned().unwrap_or_default();
+        let now = self.federate(federate).subscriptions.get(&class).cloned().unwrap_or_default();
         let lost = before.keys().filter(|a| !now.contains_key(a)).copied();
         let altered = now.iter().filter(|(a, how)| before.get(a).is_some_and(|old| old != *how));
         let mut review = Review {
@@ -114,7 +114,7 @@ impl Objects {
             cursor: self.instances.cursor_below(&self.model, class),
             settled: HashSet::default(),
         };
-        let key = (who, class);
+        let key = (federate, class);
         if self.reviews.pending.contains_key(&key) {
             return self.reviews.push(key, review);
         }
@@ -124,19 +124,19 @@ impl Objects {
         }
     }
 
-    /// Processes one slice of the reviews of `who`.
-    pub(super) fn continue_review(&mut self, effects: &mut Effects, who: FederateHandle) {
-        let Some((class, mut review)) = self.reviews.pop(who) else { return };
-        self.visit_slice(effects, (who, class), &mut review);
+    /// Processes one slice of the reviews of `federate`.
+    pub(super) fn continue_review(&mut self, effects: &mut Effects, federate: FederateHandle) {
+        let Some((class, mut review)) = self.reviews.pop(federate) else { return };
+        self.visit_slice(effects, (federate, class), &mut review);
         if !review.cursor.is_done() {
-            self.reviews.put_back((who, class), review);
+            self.reviews.put_back((federate, class), review);
         }
     }
 
-    /// Makes `who` discover `instance` in a later slice, if it then should.
-    pub(super) fn review_later(&mut self, who: FederateHandle, instance: ObjectInstanceHandle) {
+    /// Makes `federate` discover `instance` in a later slice, if it then should.
+    pub(super) fn review_later(&mut self, federate: FederateHandle, instance: ObjectInstanceHandle) {
         let Some(class) = self.instances.get(instance).map(|object| object.class) else { return };
-        let key = (who, class);
+        let key = (federate, class);
         let mut pending = self.reviews.pending.get(&key).into_iter().flatten();
         if pending.any(|review| review.cursor.is_before(class, instance)) {
             return;
@@ -149,36 +149,38 @@ impl Objects {
     fn visit_slice(
         &mut self,
         effects: &mut Effects,
-        (who, class): (FederateHandle, ObjectClassHandle),
+        (federate, class): (FederateHandle, ObjectClassHandle),
         review: &mut Review,
     ) {
         for instance in review.cursor.advance(&self.instances, VISITED_PER_SLICE) {
             if review.settled.contains(&instance) {
                 continue;
             }
-            match self.instances.get(instance).and_then(|object| object.known_class(who)) {
-                None => self.try_discover(effects, who, instance),
-                Some(known) if known == class => self.change_scope(effects, who, class, instance, review),
+            match self.instances.get(instance).and_then(|object| object.known_class(federate)) {
+                None => self.try_discover(effects, federate, instance),
+                Some(known) if known == class => {
+                    self.change_scope(effects, federate, class, instance, review);
+                }
                 Some(_) => {}
             }
         }
     }
 
-    /// Updates the scope of an instance that `who` already knows, at `class`.
+    /// Updates the scope of an instance that `handle` already knows, at `class`.
     fn change_scope(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        handle: FederateHandle,
         class: ObjectClassHandle,
         instance: ObjectInstanceHandle,
         review: &Review,
     ) {
-        let subscribed = self.federates.get(&who).and_then(|federate| federate.subscriptions.get(&class));
+        let subscribed = self.federates.get(&handle).and_then(|federate| federate.subscriptions.get(&class));
         // Some may have been unsubscribed since, by a call whose own review is still to come.
         let gained = review.gained.iter().copied();
         let gained: Vec<_> = gained.filter(|a| subscribed.is_some_and(|s| s.contains_key(a))).collect();
-        let gained = self.owned_by_others(who, instance, gained.into_iter());
-        self.tell_in_scope(effects, who, instance, &gained);
-        self.scope_changed(effects, instance, &[(who, gained)], &review.changed);
+        let gained = self.owned_by_others(handle, instance, gained.into_iter());
+        self.notify_in_scope(effects, handle, instance, &gained);
+        self.scope_changed(effects, instance, &[(handle, gained)], &review.changed);
     }
 }

@@ -50,7 +50,7 @@ impl Objects {
     }
 
     /// Tells `federate` that attributes came into its scope (6.19).
-    pub(crate) fn tell_in_scope(
+    pub(crate) fn notify_in_scope(
         &self,
         effects: &mut Effects,
         federate: FederateHandle,
@@ -62,7 +62,7 @@ impl Objects {
                 object_instance: Some(instance),
                 attributes: handle_set(attributes),
             };
-            self.tell(effects, federate, Callback::AttributesInScope(in_scope));
+            self.notify(effects, federate, Callback::AttributesInScope(in_scope));
         }
     }
 
@@ -113,7 +113,7 @@ impl Objects {
                     object_instance: Some(instance),
                     attributes: handle_set(&lost),
                 };
-                effects.tell(federate.client, Callback::AttributesOutOfScope(out));
+                effects.notify(federate.client, Callback::AttributesOutOfScope(out));
             }
         }
     }

@@ -80,7 +80,7 @@ impl Tombstones {
 
 impl Objects {
     /// Notes that the home of an instance has deleted it.
-    pub(super) fn bury(&mut self, now: Moment, instance: ObjectInstanceHandle) {
+    pub(super) fn add_tombstone(&mut self, now: Moment, instance: ObjectInstanceHandle) {
         let Some(object) = self.instances.get(instance) else { return };
         let entry = Entry { home: Some(object.home), class: Some(object.class), at: now };
         self.tombstones.insert(instance, entry);

@@ -37,18 +37,19 @@ impl Objects {
         })
     }
 
-    /// The instance and those of its attributes that are requested; `who` must own all of them.
+    /// The instance and those of its attributes that are requested; `federate` must own all of
+    /// them.
     fn owned(
         &self,
-        who: FederateHandle,
+        federate: FederateHandle,
         instance: Option<ObjectInstanceHandle>,
         attributes: Option<&AttributeHandleSet>,
     ) -> Result<(ObjectInstanceHandle, BTreeSet<AttributeHandle>), RtiError> {
-        let (object, class) = self.known_instance(who, instance)?;
+        let (object, class) = self.known_instance(federate, instance)?;
         let attributes = self.attributes_at(class, attributes)?;
         let registered = self.class_of(object.class);
         let owner = |attribute| registered.slot(attribute).map(|slot| object.attribute(slot).owner);
-        match attributes.iter().find(|&&attribute| owner(attribute) != Some(who)) {
+        match attributes.iter().find(|&&attribute| owner(attribute) != Some(federate)) {
             None => Ok((object.handle, attributes)),
             Some(attribute) => {
                 let text = format!("{attribute:?} of {:?} is not owned by this federate", object.handle);
@@ -61,12 +62,12 @@ impl Objects {
     pub(crate) fn change_attribute_transportation(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        federate: FederateHandle,
         instance: Option<ObjectInstanceHandle>,
         attributes: Option<&AttributeHandleSet>,
         transportation: Option<TransportationTypeHandle>,
     ) -> Result<(), RtiError> {
-        let (handle, attributes) = self.owned(who, instance, attributes)?;
+        let (handle, attributes) = self.owned(federate, instance, attributes)?;
         let transportation = self.transportation(transportation)?;
         self.for_each_attribute(handle, &attributes, |state| state.transportation = transportation);
         self.append_change(effects, handle, || StreamEvent::Transported {
@@ -79,7 +80,7 @@ impl Objects {
             attributes: handle_set(&attributes),
             transportation_type: Some(transportation),
         };
-        self.tell(effects, who, Callback::ConfirmAttributeTransportationTypeChange(confirm));
+        self.notify(effects, federate, Callback::ConfirmAttributeTransportationTypeChange(confirm));
         Ok(())
     }
 
@@ -87,12 +88,12 @@ impl Objects {
     pub(crate) fn change_attribute_order(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        federate: FederateHandle,
         instance: Option<ObjectInstanceHandle>,
         attributes: Option<&AttributeHandleSet>,
         order: i32,
     ) -> Result<(), RtiError> {
-        let (handle, attributes) = self.owned(who, instance, attributes)?;
+        let (handle, attributes) = self.owned(federate, instance, attributes)?;
         let order = Self::order(order)?;
         self.for_each_attribute(handle, &attributes, |state| {
             state.time_stamped = order == OrderType::Timestamp;
@@ -122,7 +123,7 @@ impl Objects {
     /// Change Default Attribute Transportation Type (6.27), for instances registered from now on.
     pub(crate) fn change_default_transportation(
         &mut self,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: Option<ObjectClassHandle>,
         attributes: Option<&AttributeHandleSet>,
         transportation: Option<TransportationTypeHandle>,
@@ -131,7 +132,7 @@ impl Objects {
         let attributes = self.attributes_at(class, attributes)?;
         let class = class.handle;
         let transportation = self.transportation(transportation)?;
-        let preferences = &mut self.federate_mut(who).attribute_preferences;
+        let preferences = &mut self.federate_mut(federate).attribute_preferences;
         for attribute in attributes {
             preferences.entry((class, attribute)).or_default().transportation = Some(transportation);
         }
@@ -141,7 +142,7 @@ impl Objects {
     /// Change Default Attribute Order Type (8.25), for instances registered from now on.
     pub(crate) fn change_default_order(
         &mut self,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: Option<ObjectClassHandle>,
         attributes: Option<&AttributeHandleSet>,
         order: i32,
@@ -150,7 +151,7 @@ impl Objects {
         let attributes = self.attributes_at(class, attributes)?;
         let class = class.handle;
         let order = Self::order(order)?;
-        let preferences = &mut self.federate_mut(who).attribute_preferences;
+        let preferences = &mut self.federate_mut(federate).attribute_preferences;
         for attribute in attributes {
             preferences.entry((class, attribute)).or_default().order = Some(order);
         }
@@ -161,11 +162,11 @@ impl Objects {
     pub(crate) fn query_attribute_transportation(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        federate: FederateHandle,
         instance: Option<ObjectInstanceHandle>,
         attribute: Option<AttributeHandle>,
     ) -> Result<(), RtiError> {
-        let (object, class) = self.known_instance(who, instance)?;
+        let (object, class) = self.known_instance(federate, instance)?;
         let attribute = attribute.unwrap_or_default();
         let slot = self.class_of(object.class).slot(attribute).filter(|_| class.has_attribute(attribute));
         let slot = slot.ok_or_else(|| self.attribute_not_defined(attribute, class))?;
@@ -174,17 +175,17 @@ impl Objects {
             attribute: Some(attribute),
             transportation_type: Some(object.attribute(slot).transportation),
         };
-        self.tell(effects, who, Callback::ReportAttributeTransportationType(report));
+        self.notify(effects, federate, Callback::ReportAttributeTransportationType(report));
         Ok(())
     }
 
     fn published_interaction(
         &self,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: Option<InteractionClassHandle>,
     ) -> Result<InteractionClassHandle, RtiError> {
         let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?;
-        if !self.federate(who).published_interactions.contains(&class.handle) {
+        if !self.federate(federate).published_interactions.contains(&class.handle) {
             let text = format!("`{}` is not published by this federate", class.name);
             return Err(RtiError::new(Exception::InteractionClassNotPublished, text));
         }
@@ -195,32 +196,32 @@ impl Objects {
     pub(crate) fn change_interaction_transportation(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: Option<InteractionClassHandle>,
         transportation: Option<TransportationTypeHandle>,
     ) -> Result<(), RtiError> {
-        let class = self.published_interaction(who, class)?;
+        let class = self.published_interaction(federate, class)?;
         let transportation = self.transportation(transportation)?;
-        let preferences = &mut self.federate_mut(who).interaction_preferences;
+        let preferences = &mut self.federate_mut(federate).interaction_preferences;
         preferences.entry(class).or_default().transportation = Some(transportation);
         let confirm = api::ConfirmInteractionTransportationTypeChange {
             interaction_class: Some(class),
             transportation_type: Some(transportation),
         };
-        self.tell(effects, who, Callback::ConfirmInteractionTransportationTypeChange(confirm));
+        self.notify(effects, federate, Callback::ConfirmInteractionTransportationTypeChange(confirm));
         Ok(())
     }
 
     /// Change Interaction Order Type (8.26): immediate, no callback.
     pub(crate) fn change_interaction_order(
         &mut self,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: Option<InteractionClassHandle>,
         order: i32,
     ) -> Result<(), RtiError> {
-        let class = self.published_interaction(who, class)?;
+        let class = self.published_interaction(federate, class)?;
         let order = Self::order(order)?;
-        self.federate_mut(who).interaction_preferences.entry(class).or_default().order = Some(order);
+        self.federate_mut(federate).interaction_preferences.entry(class).or_default().order = Some(order);
         Ok(())
     }
 
@@ -229,13 +230,13 @@ impl Objects {
     pub(crate) fn query_interaction_transportation(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        handle: FederateHandle,
         federate: FederateHandle,
         class: Option<InteractionClassHandle>,
     ) -> Result<(), RtiError> {
         let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?;
         let transportation = self.interaction_transportation(federate, class);
-        self.report_transportation(effects, who, federate, class.handle, transportation);
+        self.report_transportation(effects, handle, federate, class.handle, transportation);
         Ok(())
     }
 }

@@ -36,20 +36,20 @@ impl Objects {
     pub(crate) fn update(
         &mut self,
         effects: &mut Effects,
-        who: FederateHandle,
+        federate: FederateHandle,
         instance: Option<ObjectInstanceHandle>,
         values: Option<AttributeHandleValueMap>,
         tag: Bytes,
         stamp: Option<Stamp>,
     ) -> Result<bool, RtiError> {
         let spare = self.spare_payload.take();
-        let (object, known_as) = self.known_instance(who, instance)?;
+        let (object, known_as) = self.known_instance(federate, instance)?;
         let registered = self.class_of(object.class);
         let values = values.map(|map| map.attribute_handle_value).unwrap_or_default();
-        let mut passels = Passels::new(who, stamp, spare);
+        let mut passels = Passels::new(federate, stamp, spare);
         for pair in values {
             let attribute = pair.attribute_handle.unwrap_or_default();
-            let state = self.check_owned(who, object, known_as, registered, attribute)?;
+            let state = self.check_owned(federate, object, known_as, registered, attribute)?;
             let sent = match state.time_stamped && stamp.is_some_and(Stamp::is_in_time) {
                 true => OrderType::Timestamp,
                 false => OrderType::Receive,
@@ -106,10 +106,10 @@ impl Objects {
         !is_reliable(&self.model, payload.transportation) && !payload.is_in_time()
     }
 
-    /// The attribute, which `who` may update.
+    /// The attribute, which `federate` may update.
     fn check_owned(
         &self,
-        who: FederateHandle,
+        federate: FederateHandle,
         object: &Instance,
         known_as: &ObjectClass,
         registered: &ObjectClass,
@@ -118,7 +118,7 @@ impl Objects {
         let slot = registered.slot(attribute).filter(|_| known_as.has_attribute(attribute));
         let slot = slot.ok_or_else(|| self.attribute_not_defined(attribute, known_as))?;
         let state = object.attribute(slot);
-        if state.owner != who {
+        if state.owner != federate {
             let name = self.model.attribute(attribute).map_or("", |attribute| &attribute.name);
             let text = format!("attribute `{name}` of {:?} is not owned by this federate", object.handle);
             return Err(RtiError::new(Exception::AttributeNotOwned, text));

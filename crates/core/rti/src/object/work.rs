@@ -82,6 +82,6 @@ impl Objects {
     }
 
     fn next_review(&self, congested: impl Fn(ClientId) -> bool) -> Option<FederateHandle> {
-        self.reviews.next(|who| self.federates.get(&who).is_some_and(|f| !congested(f.client)))
+        self.reviews.next(|federate| self.federates.get(&federate).is_some_and(|f| !congested(f.client)))
     }
 }

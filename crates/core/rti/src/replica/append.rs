@@ -102,7 +102,7 @@ impl Replication {
     }
 
     /// Releases a stream that nobody follows: its messages are no longer kept, and the routers no
-    /// longer get an offer of it.
+    /// longer get its advertisement.
     pub(super) fn release_when_idle(&mut self, context: &mut Context<'_>, class: PublishedClass) {
         let stream = self.stream(class);
         let Some(out) = self.outbound.get_mut(&class) else { return };
@@ -115,7 +115,7 @@ impl Replication {
             out.began = None;
         }
         if !out.open && std::mem::take(&mut out.advertised) {
-            context.peers.tell(Outgoing::Offer { topic: stream.topic(), any: false });
+            context.peers.emit(Outgoing::Advertise { topic: stream.topic(), any: false });
         }
     }
 
@@ -123,7 +123,7 @@ impl Replication {
     pub(crate) fn release_beginning(&mut self, context: &mut Context<'_>, class: PublishedClass) {
         let Some(out) = self.outbound.get_mut(&class) else { return };
         if out.beginning == Beginning::Kept {
-            out.beginning = Beginning::Over;
+            out.beginning = Beginning::Retired;
             self.release_when_idle(context, class);
         }
     }
@@ -143,7 +143,7 @@ fn send_best_effort(
         StreamEvent::Updated { instance, payload } => key_of(*instance, &payload.values),
         _ => 0,
     };
-    context.peers.counters.loose += 1;
+    context.peers.counters.best_effort += 1;
     let kind = Kind::BestEffort { after: out.last, key };
     context.peers.send(Packet::new(stream, context.objects.node, kind, Framed::encode(watermark, event)));
 }

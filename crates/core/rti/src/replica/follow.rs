@@ -70,7 +70,7 @@ impl Replication {
             || self.followed.range((class, NodeId(0))..=(class, NodeId(u16::MAX))).next().is_some();
         let changed = if any { self.interested.insert(class) } else { self.interested.remove(&class) };
         if changed {
-            context.peers.tell(Outgoing::Interest { topic: self.stream(class).topic(), any });
+            context.peers.emit(Outgoing::Interest { topic: self.stream(class).topic(), any });
         }
     }
 

@@ -13,7 +13,7 @@ pub struct NetworkLimits {
     pub history_age: Duration,
     /// Bytes of messages that wait behind a gap, per stream. Messages beyond it are dropped and
     /// requested again. Default 8 MiB.
-    pub held_bytes: usize,
+    pub reorder_bytes: usize,
     /// A gap younger than this may still be closed by a message that took another path. Default 20
     /// ms.
     pub reorder_wait: Duration,
@@ -33,7 +33,7 @@ impl Default for NetworkLimits {
         Self {
             history_bytes: 64 << 20,
             history_age: Duration::from_secs(30),
-            held_bytes: 8 << 20,
+            reorder_bytes: 8 << 20,
             reorder_wait: Duration::from_millis(20),
             part_bytes: 256 << 10,
             begin_kept: Duration::from_secs(5),
@@ -44,6 +44,6 @@ impl Default for NetworkLimits {
 
 impl NetworkLimits {
     pub(super) fn patience(&self) -> Patience {
-        Patience { reorder_wait: self.reorder_wait, held_bytes_max: self.held_bytes }
+        Patience { reorder_wait: self.reorder_wait, buffered_bytes_max: self.reorder_bytes }
     }
 }

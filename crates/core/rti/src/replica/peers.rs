@@ -37,7 +37,7 @@ pub enum Outgoing {
         any: bool,
     },
     /// Advertise (`any`) that this RTI may publish a topic, or withdraw the advertisement.
-    Offer {
+    Advertise {
         /// The topic of the advertisement.
         topic: NetTopic,
         /// True: advertise. False: withdraw.
@@ -49,18 +49,18 @@ pub enum Outgoing {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct NetworkCounters {
     /// Reliable messages appended.
-    pub said: u64,
+    pub appended: u64,
     /// Best-effort messages sent.
-    pub loose: u64,
+    pub best_effort: u64,
     /// Messages of both kinds submitted to the routers, and announcements of high-water marks.
     pub sent: u64,
     /// Reliable messages delivered here.
     pub delivered: u64,
     /// Best-effort messages delivered here.
-    pub loose_taken: u64,
+    pub best_effort_delivered: u64,
     /// Best-effort messages that came too early or too late for the state of this node, and were
     /// dropped.
-    pub loose_dropped: u64,
+    pub best_effort_dropped: u64,
     /// Requests for messages that were missing.
     pub asked: u64,
     /// Messages sent again.
@@ -144,7 +144,7 @@ impl Peers {
         write: impl FnOnce(&mut Vec<u8>),
     ) {
         let wanted = self.wanted.contains(&stream.topic());
-        self.counters.said += 1;
+        self.counters.appended += 1;
         self.counters.sent += u64::from(wanted);
         self.scratch.clear();
         write(&mut self.scratch);
@@ -173,7 +173,7 @@ impl Peers {
     pub(crate) fn send(&mut self, packet: Packet) {
         if self.wanted.contains(&packet.topic) {
             self.counters.sent += 1;
-            self.tell(Outgoing::Publish(packet));
+            self.emit(Outgoing::Publish(packet));
         }
     }
 
@@ -230,7 +230,7 @@ impl Peers {
     }
 
     /// Queues a request to the network of this node.
-    pub(crate) fn tell(&mut self, outgoing: Outgoing) {
+    pub(crate) fn emit(&mut self, outgoing: Outgoing) {
         self.end_batch();
         self.outgoing.push_back(outgoing);
     }

@@ -34,7 +34,7 @@ impl Replication {
             out.beginning = Beginning::Pending;
             out.served.clear();
             if !std::mem::replace(&mut out.advertised, true) {
-                context.peers.tell(Outgoing::Offer { topic, any: true });
+                context.peers.emit(Outgoing::Advertise { topic, any: true });
             }
         }
         self.release_when_idle(context, class);

@@ -113,7 +113,7 @@ impl Replication {
         if let Some(following) = self.followed.get_mut(&stream)
             && following.takes()
         {
-            following.inbound.tail(context.now, last, context.peers.limits.patience());
+            following.inbound.advance_high_water_mark(context.now, last, context.peers.limits.patience());
         }
         self.watch_gap(context, stream.0, stream.1);
     }
@@ -129,16 +129,16 @@ impl Replication {
     ) -> Result<(), WireError> {
         let following = self.followed.get_mut(&stream).filter(|following| following.takes());
         let Some(following) = following else {
-            context.peers.counters.loose_dropped += 1;
+            context.peers.counters.best_effort_dropped += 1;
             return Ok(());
         };
         let Framed { watermark, event } = Framed::decode(body)?;
-        following.inbound.tail(context.now, after, context.peers.limits.patience());
+        following.inbound.advance_high_water_mark(context.now, after, context.peers.limits.patience());
         let behind = !self.is_ready(watermark);
         let (class, from) = stream;
         self.watch_gap(context, class, from);
         if behind {
-            context.peers.counters.loose_dropped += 1;
+            context.peers.counters.best_effort_dropped += 1;
         } else {
             self.events.push_back(ReplicaEvent::Event { class, from, event, best_effort: true });
         }

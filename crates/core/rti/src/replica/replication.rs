@@ -207,14 +207,14 @@ impl Replication {
             context.timers.clear(Timer::HighWater(stream));
             context.timers.clear(Timer::Beginning(stream));
             if out.advertised {
-                context.peers.tell(Outgoing::Offer { topic: stream.topic(), any: false });
+                context.peers.emit(Outgoing::Advertise { topic: stream.topic(), any: false });
             }
         }
         for &(class, node) in self.followed.keys() {
             context.timers.clear(Timer::Follow(self.stream(class), node));
         }
         for &class in &self.interested {
-            context.peers.tell(Outgoing::Interest { topic: self.stream(class).topic(), any: false });
+            context.peers.emit(Outgoing::Interest { topic: self.stream(class).topic(), any: false });
         }
         context.timers.clear(Timer::Names(self.execution));
     }

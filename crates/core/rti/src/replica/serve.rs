@@ -114,7 +114,7 @@ impl Replication {
 /// The number before the first message since the stream was opened, if all messages since then are
 /// available.
 fn beginning(out: &Outbound, first_kept: Option<u64>) -> Option<u64> {
-    out.began.filter(|_| (out.open || out.beginning != Beginning::Over) && is_kept(out, first_kept))
+    out.began.filter(|_| (out.open || out.beginning != Beginning::Retired) && is_kept(out, first_kept))
 }
 
 /// Whether all messages since the last opening of the stream are kept.

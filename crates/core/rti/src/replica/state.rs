@@ -15,7 +15,7 @@ pub(crate) enum Beginning {
     /// Until a timer ends it.
     Kept,
     /// No longer.
-    Over,
+    Retired,
 }
 
 /// A stream of this node: the events that it appends about one class.
@@ -47,7 +47,7 @@ impl Default for Outbound {
             advertised: false,
             last: 0,
             began: None,
-            beginning: Beginning::Over,
+            beginning: Beginning::Retired,
             served: BTreeSet::new(),
             followers: BTreeSet::new(),
             announced: 0,
@@ -59,7 +59,7 @@ impl Default for Outbound {
 impl Outbound {
     /// Whether events are appended: there are followers, or nodes that may ask for the beginning.
     pub(crate) fn is_needed(&self) -> bool {
-        !self.followers.is_empty() || self.beginning != Beginning::Over
+        !self.followers.is_empty() || self.beginning != Beginning::Retired
     }
 }
 

@@ -104,8 +104,8 @@ impl Rti {
     /// node is joined.
     pub fn set_node(&mut self, node: NodeId) {
         self.config.node = node;
-        for x in self.executions.values_mut() {
-            x.objects.node = node;
+        for execution in self.executions.values_mut() {
+            execution.objects.node = node;
         }
     }
 
@@ -129,8 +129,8 @@ impl Rti {
         // The losses of a node that was removed have begun.
         for execution in losses {
             let names = self.control.execution(execution).map(|federation| &federation.names);
-            if let Some(x) = self.executions.get_mut(&execution) {
-                x.act(&mut self.shared, |objects, effects| objects.begin_losses(effects, names));
+            if let Some(execution) = self.executions.get_mut(&execution) {
+                execution.act(&mut self.shared, |objects, effects| objects.begin_losses(effects, names));
             }
         }
         self.settle_network();
@@ -142,50 +142,50 @@ impl Rti {
             Event::Created(id) => self.create(id),
             Event::Destroyed(id) => {
                 self.shared.working.remove(&id);
-                if let Some(x) = self.executions.remove(&id) {
-                    x.end(&mut self.shared);
+                if let Some(execution) = self.executions.remove(&id) {
+                    execution.end(&mut self.shared);
                 }
             }
             Event::ModelExtended(id) => {
-                if let (Some(x), Some(federation)) =
+                if let (Some(execution), Some(federation)) =
                     (self.executions.get_mut(&id), self.control.execution(id))
                 {
                     let model = federation.model.clone();
-                    x.time.set_non_regulated_grant(allows_non_regulated_grant(&model));
-                    x.act(&mut self.shared, |objects, effects| objects.extend_model(effects, model));
-                    x.replication.learn(federation);
+                    execution.time.set_non_regulated_grant(allows_non_regulated_grant(&model));
+                    execution.act(&mut self.shared, |objects, effects| objects.extend_model(effects, model));
+                    execution.replication.learn(federation);
                 }
             }
             Event::Joined { execution, federate } => {
                 outcome.joined = self.welcome(execution, federate, turn);
-                if let (Some(x), Some(federation)) =
+                if let (Some(execution), Some(federation)) =
                     (self.executions.get_mut(&execution), self.control.execution(execution))
                 {
-                    x.replication.learn(federation);
+                    execution.replication.learn(federation);
                 }
             }
             Event::Resigned { execution, federate, node, action, lost } => {
                 self.farewell(execution, federate, lost);
-                self.with(execution, |x, shared| {
-                    x.act(shared, |objects, effects| {
+                self.with(execution, |execution, shared| {
+                    execution.act(shared, |objects, effects| {
                         objects.resigned_elsewhere(effects, federate, node, action, lost);
                     });
                 });
             }
             Event::DirectiveSet { execution, federate, directive } => {
-                self.with(execution, |x, _| {
-                    if let Some(federate) = x.objects.federates.get_mut(&federate) {
+                self.with(execution, |execution, _| {
+                    if let Some(federate) = execution.objects.federates.get_mut(&federate) {
                         federate.switches.resign_directive = directive;
                     }
                 });
             }
             Event::SyncRegistration { execution, federate, label, refusal } => {
-                self.tell_registration(execution, federate, label, refusal);
+                self.notify_registration(execution, federate, label, refusal);
             }
             Event::SyncAnnounced { execution, to, label, tag } => {
-                self.tell_announced(execution, to, label, tag);
+                self.notify_announced(execution, to, label, tag);
             }
-            Event::Synchronized { execution, point } => self.tell_synchronized(execution, point),
+            Event::Synchronized { execution, point } => self.notify_synchronized(execution, point),
             Event::SyncMissed { execution, label, federates } => {
                 self.lose_for_missed(execution, &label, &federates);
             }
@@ -195,7 +195,7 @@ impl Rti {
                 }
                 Turn::GivenUp => {}
                 Turn::Nobody | Turn::Awaited(_) => {
-                    self.tell_reserved(execution, federate, names, granted, multiple);
+                    self.notify_reserved(execution, federate, names, granted, multiple);
                 }
             },
             Event::NodeAdded { node, key, name: _ } => {
@@ -208,11 +208,12 @@ impl Rti {
                     self.remove_node(node);
                 }
             }
-            Event::PublishersChanged { execution, node, what, on } => {
+            Event::PublishersChanged { execution, node, class, on } => {
                 if self.shared.peers.active {
-                    self.with(execution, |x, shared| {
-                        x.replicate(shared, |r, context| r.publishers_changed(context, node, what, on));
-                        x.settle(shared);
+                    self.with(execution, |execution, shared| {
+                        execution
+                            .replicate(shared, |r, context| r.publishers_changed(context, node, class, on));
+                        execution.settle(shared);
                     });
                 }
             }
@@ -222,11 +223,11 @@ impl Rti {
     /// Creates the machines of a new federation execution.
     fn create(&mut self, id: ExecutionId) {
         let Some(federation) = self.control.execution(id) else { return };
-        let mut x = Execution::new(federation, self.config.node);
+        let mut execution = Execution::new(federation, self.config.node);
         if self.shared.peers.active {
-            x.start_replication(&mut self.shared, federation);
+            execution.start_replication(&mut self.shared, federation);
         }
-        self.executions.insert(id, x);
+        self.executions.insert(id, execution);
     }
 
     /// Proposes a command whose outcome no call waits for.
@@ -238,7 +239,7 @@ impl Rti {
     pub(super) fn report(&mut self, caller: CallerId, report: Report) {
         if let Some(known) = self.callers.get(&caller) {
             let mut effects = crate::effect::Effects::default();
-            effects.tell(known.client, executions::report(report, &self.control));
+            effects.notify(known.client, executions::report(report, &self.control));
             self.shared.apply_all(effects);
         }
     }
@@ -261,26 +262,28 @@ impl Rti {
             return None;
         };
         let directive = self.control.execution(execution)?.member(federate)?.directive;
-        let x = self.executions.get_mut(&execution)?;
         let caller = self.callers.get_mut(&caller_id)?;
-        caller.standing = Standing::Joined(execution, federate);
-        x.objects.join(federate, caller_id, caller.client);
-        x.objects.federate_mut(federate).switches.resign_directive = directive;
-        let logical_time_implementation_name = x.objects.time.name().to_owned();
+        let standing = Standing::Joined(execution, federate);
+        let execution = self.executions.get_mut(&execution)?;
+        caller.standing = standing;
+        execution.objects.join(federate, caller_id, caller.client);
+        execution.objects.federate_mut(federate).switches.resign_directive = directive;
+        let logical_time_implementation_name = execution.objects.time.name().to_owned();
         Some(JoinResult { federate_handle: Some(federate), logical_time_implementation_name })
     }
 
     /// Handles the resignation of a federate of this node: drops its waiting callbacks and lets it
     /// join again. If it was resigned because the others declared this node dead, it is
     /// disconnected.
-    fn farewell(&mut self, execution: ExecutionId, federate: FederateHandle, lost: bool) {
-        let Some(x) = self.executions.get_mut(&execution) else { return };
-        let Some(caller_id) = x.objects.federates.get(&federate).map(|federate| federate.caller) else {
+    fn farewell(&mut self, id: ExecutionId, federate: FederateHandle, lost: bool) {
+        let Some(execution) = self.executions.get_mut(&id) else { return };
+        let Some(caller_id) = execution.objects.federates.get(&federate).map(|federate| federate.caller)
+        else {
             return;
         };
-        x.act(&mut self.shared, |objects, effects| objects.remove_federate(effects, federate));
+        execution.act(&mut self.shared, |objects, effects| objects.remove_federate(effects, federate));
         let Some(Caller { standing, client, .. }) = self.callers.get_mut(&caller_id) else { return };
-        if *standing == Standing::Joined(execution, federate) {
+        if *standing == Standing::Joined(id, federate) {
             *standing = Standing::Connected;
             self.shared.delivery.drop_waiting(self.shared.now, caller_id, client);
             if lost {
@@ -292,8 +295,8 @@ impl Rti {
     }
 
     fn lose_for_missed(&mut self, execution: ExecutionId, label: &str, federates: &BTreeSet<FederateHandle>) {
-        let Some(x) = self.executions.get(&execution) else { return };
-        for federate in federates.iter().filter_map(|federate| x.objects.federates.get(federate)) {
+        let Some(execution) = self.executions.get(&execution) else { return };
+        for federate in federates.iter().filter_map(|federate| execution.objects.federates.get(federate)) {
             let text = format!(
                 "this RTI node was cut off for so long that the outcome of synchronization point `{label}` is lost"
             );

@@ -135,7 +135,7 @@ impl Execution {
             Change::Publish { class, on } => {
                 self.replicate(shared, |r, context| r.publish(context, class, on));
                 let (execution, node) = (self.id(), self.objects.node);
-                let command = Command::Publishes { execution, node, what: class, on };
+                let command = Command::Publishes { execution, node, class, on };
                 shared.proposals.push_back(Proposal::new(command));
             }
             // Reviewed at the end of the call. Its declarations go to the nodes that are already
@@ -192,7 +192,7 @@ impl Execution {
                 }
                 self.count_queue(shared, to);
             }
-            TimeEvent::Tell { to, callback } => objects.tell(effects, to, callback),
+            TimeEvent::Notify { to, callback } => objects.notify(effects, to, callback),
             TimeEvent::Withhold { to, on } => {
                 if let Some(federate) = objects.federates.get(&to) {
                     effects.push(Effect::HoldReceiveOrder { to: federate.client, on });
@@ -216,8 +216,8 @@ impl Execution {
                 let taken = self.objects.apply(effects, class, from, event)?;
                 if best_effort {
                     let counters = &mut shared.peers.counters;
-                    counters.loose_taken += u64::from(taken);
-                    counters.loose_dropped += u64::from(!taken);
+                    counters.best_effort_delivered += u64::from(taken);
+                    counters.best_effort_dropped += u64::from(!taken);
                 }
             }
             ReplicaEvent::Snapshot { range, records } => {

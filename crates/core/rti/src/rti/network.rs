@@ -25,9 +25,9 @@ impl Rti {
         if !on || std::mem::replace(&mut self.shared.peers.active, true) {
             return;
         }
-        for (id, x) in &mut self.executions {
+        for (id, execution) in &mut self.executions {
             if let Some(federation) = self.control.execution(*id) {
-                x.start_replication(&mut self.shared, federation);
+                execution.start_replication(&mut self.shared, federation);
             }
         }
         self.settle_network();
@@ -59,9 +59,9 @@ impl Rti {
     /// The packet is malformed. Nothing else is affected.
     pub fn handle_packet(&mut self, now: Moment, packet: Packet) -> Result<(), WireError> {
         self.shared.set_now(now);
-        let Some(x) = self.executions.get_mut(&packet.execution()) else { return Ok(()) };
-        let handled = x.replicate(&mut self.shared, |r, context| r.handle_packet(context, packet));
-        let applied = x.try_settle(&mut self.shared);
+        let Some(execution) = self.executions.get_mut(&packet.execution()) else { return Ok(()) };
+        let handled = execution.replicate(&mut self.shared, |r, context| r.handle_packet(context, packet));
+        let applied = execution.try_settle(&mut self.shared);
         self.settle_network();
         handled.and(applied)
     }
@@ -91,9 +91,10 @@ impl Rti {
         if !any {
             self.shared.peers.wanted.remove(&topic);
         } else if self.shared.peers.wanted.insert(topic)
-            && let Some(x) = self.executions.get_mut(&topic.execution())
+            && let Some(execution) = self.executions.get_mut(&topic.execution())
         {
-            x.replicate(&mut self.shared, |r, context| r.announce_again(context, Some(topic.what())));
+            execution
+                .replicate(&mut self.shared, |r, context| r.announce_again(context, Some(topic.class())));
         }
     }
 
@@ -101,8 +102,8 @@ impl Rti {
     pub fn handle_network_changed(&mut self, now: Moment) {
         self.shared.set_now(now);
         self.shared.peers.retry_now(now);
-        for x in self.executions.values_mut() {
-            x.replicate(&mut self.shared, |r, context| r.announce_again(context, None));
+        for execution in self.executions.values_mut() {
+            execution.replicate(&mut self.shared, |r, context| r.announce_again(context, None));
         }
     }
 
@@ -119,19 +120,19 @@ impl Rti {
                 Timer::Peer(node) => self.shared.peers.mark_dirty(node),
                 Timer::History => self.shared.peers.age_history(now, &mut self.shared.timers),
                 Timer::Follow(stream, from) => {
-                    self.with(stream.execution, |x, shared| {
-                        x.replicate(shared, |r, context| r.follow_due(context, stream.class, from));
-                        x.settle(shared);
+                    self.with(stream.execution, |execution, shared| {
+                        execution.replicate(shared, |r, context| r.follow_due(context, stream.class, from));
+                        execution.settle(shared);
                     });
                 }
                 Timer::HighWater(stream) => {
-                    self.with(stream.execution, |x, shared| {
-                        x.replicate(shared, |r, context| r.announce_due(context, stream.class));
+                    self.with(stream.execution, |execution, shared| {
+                        execution.replicate(shared, |r, context| r.announce_due(context, stream.class));
                     });
                 }
                 Timer::Beginning(stream) => {
-                    self.with(stream.execution, |x, shared| {
-                        x.replicate(shared, |r, context| r.release_beginning(context, stream.class));
+                    self.with(stream.execution, |execution, shared| {
+                        execution.replicate(shared, |r, context| r.release_beginning(context, stream.class));
                     });
                 }
                 Timer::Names(execution) => self.free_names(execution),
@@ -142,8 +143,8 @@ impl Rti {
     }
 
     fn free_names(&mut self, execution: ExecutionId) {
-        if let Some(x) = self.executions.get_mut(&execution) {
-            x.act(&mut self.shared, |objects, effects| objects.free_names(effects, &self.control));
+        if let Some(execution) = self.executions.get_mut(&execution) {
+            execution.act(&mut self.shared, |objects, effects| objects.free_names(effects, &self.control));
         }
     }
 
@@ -161,13 +162,17 @@ impl Rti {
     /// execution: class, node, number of the last message (0 while the start of the stream is not
     /// known).
     pub fn positions(&self, execution: ExecutionId) -> Vec<(PublishedClass, NodeId, u64)> {
-        let positions = self.executions.get(&execution).into_iter().flat_map(|x| x.replication.positions());
+        let positions = self
+            .executions
+            .get(&execution)
+            .into_iter()
+            .flat_map(|execution| execution.replication.positions());
         positions.map(|position| (position.class, position.node, position.number)).collect()
     }
 
     pub(super) fn with(&mut self, execution: ExecutionId, act: impl FnOnce(&mut Execution, &mut Shared)) {
-        if let Some(x) = self.executions.get_mut(&execution) {
-            act(x, &mut self.shared);
+        if let Some(execution) = self.executions.get_mut(&execution) {
+            act(execution, &mut self.shared);
         }
     }
 
@@ -184,7 +189,7 @@ impl Rti {
                 }
             };
             let ready = match self.executions.get(&execution) {
-                Some(x) => x.replication.is_ready(watermark),
+                Some(execution) => execution.replication.is_ready(watermark),
                 // A greater id belongs to an execution that is not known yet; others have ended.
                 None => execution <= self.control.last_execution(),
             };
@@ -193,10 +198,11 @@ impl Rti {
                 break;
             }
             self.shared.peers.pop(from, lane);
-            if let Some(x) = self.executions.get_mut(&execution) {
-                let federation = self.control.execution(execution);
-                let handled = PeerMessage::decode(body)
-                    .and_then(|message| x.handle_message(&mut self.shared, from, message, federation));
+            let federation = self.control.execution(execution);
+            if let Some(execution) = self.executions.get_mut(&execution) {
+                let handled = PeerMessage::decode(body).and_then(|message| {
+                    execution.handle_message(&mut self.shared, from, message, federation)
+                });
                 result = result.and(handled);
             }
         }
@@ -212,15 +218,15 @@ impl Rti {
             return;
         }
         while let Some((execution, class)) = self.shared.covers.pop_front() {
-            self.with(execution, |x, shared| {
-                x.replicate(shared, |r, context| r.review_following(context, class, false));
-                x.settle(shared);
+            self.with(execution, |execution, shared| {
+                execution.replicate(shared, |r, context| r.review_following(context, class, false));
+                execution.settle(shared);
             });
         }
         while let Some(execution) = self.shared.reviews.pop_first() {
-            self.with(execution, |x, shared| {
-                x.replicate(shared, |r, context| r.review_uncovered(context));
-                x.settle(shared);
+            self.with(execution, |execution, shared| {
+                execution.replicate(shared, |r, context| r.review_uncovered(context));
+                execution.settle(shared);
             });
         }
         if std::mem::take(&mut self.shared.peers.blocked) {
@@ -229,9 +235,9 @@ impl Rti {
                     tracing::warn!(%from, %error, "a message of this node makes no sense");
                 }
             }
-            for x in self.executions.values_mut() {
-                x.replicate(&mut self.shared, |r, context| r.deliver_all(context));
-                x.settle(&mut self.shared);
+            for execution in self.executions.values_mut() {
+                execution.replicate(&mut self.shared, |r, context| r.deliver_all(context));
+                execution.settle(&mut self.shared);
             }
         }
     }
@@ -241,8 +247,8 @@ impl Rti {
         let Shared { peers, timers, .. } = &mut self.shared;
         peers.forget_node(timers, node);
         let new_home = self.control.lowest_live_node();
-        for (id, x) in &mut self.executions {
-            x.remove_peer(&mut self.shared, node, new_home, self.control.execution(*id));
+        for (id, execution) in &mut self.executions {
+            execution.remove_peer(&mut self.shared, node, new_home, self.control.execution(*id));
         }
     }
 }

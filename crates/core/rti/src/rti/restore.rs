@@ -91,17 +91,16 @@ impl Rti {
     /// exception, so they do not know of the grant.
     fn release_missed_names(&mut self, older: &ControlPlane) {
         let mut missed = Vec::new();
-        for (&execution, x) in &self.executions {
-            let (Some(old), Some(new)) = (older.execution(execution), self.control.execution(execution))
-            else {
+        for (&id, execution) in &self.executions {
+            let (Some(old), Some(new)) = (older.execution(id), self.control.execution(id)) else {
                 continue;
             };
-            for &federate in x.objects.federates.keys() {
+            for &federate in execution.objects.federates.keys() {
                 let is_new = |name: &&str| !old.names.is_reserved_by(name, federate);
                 let names: BTreeSet<String> =
                     new.names.reserved_by(federate).filter(is_new).map(str::to_owned).collect();
                 if !names.is_empty() {
-                    missed.push(Command::ReleaseNames { execution, federate, names });
+                    missed.push(Command::ReleaseNames { execution: id, federate, names });
                 }
             }
         }

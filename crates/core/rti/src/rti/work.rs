@@ -35,12 +35,12 @@ impl Rti {
         let Some(id) = self.next_to_work() else { return };
         self.shared.last_worked = id;
         let Self { executions, shared, control, .. } = self;
-        let Some(x) = executions.get_mut(&id) else { return };
+        let Some(execution) = executions.get_mut(&id) else { return };
         let mut effects = std::mem::take(&mut shared.effects);
-        x.objects.work(&mut effects, control, |client| shared.delivery.is_congested(client));
+        execution.objects.work(&mut effects, control, |client| shared.delivery.is_congested(client));
         shared.effects = effects;
-        x.settle(shared);
-        if x.objects.is_settled() {
+        execution.settle(shared);
+        if execution.objects.is_settled() {
             shared.working.remove(&id);
         }
     }
@@ -52,7 +52,7 @@ impl Rti {
         }
         let has_work = |id: &&ExecutionId| {
             let congested = |client| Delivery::is_congested(&self.shared.delivery, client);
-            self.executions.get(id).is_some_and(|x| x.objects.has_work(congested))
+            self.executions.get(id).is_some_and(|execution| execution.objects.has_work(congested))
         };
         let after_last = working.range((Bound::Excluded(self.shared.last_worked), Bound::Unbounded));
         after_last.chain(working).find(has_work).copied()

@@ -101,7 +101,7 @@ impl Reception<'_> {
         if self.control.nodes().len() > 1 {
             return propose::<R>(self.effects, (self.caller, self.call), Command::Barrier, Some(report));
         }
-        self.effects.tell(self.client, self::report(report, self.control));
+        self.effects.notify(self.client, self::report(report, self.control));
         Ok(Reply::Now(()))
     }
 

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 impl Serve for ResignFederationExecutionRequest {
     fn serve(self, context: Context<'_>) -> Served<()> {
         let action = resign_action(self.resign_action)?;
-        let (execution, federate) = (context.objects.id, context.who);
+        let (execution, federate) = (context.objects.id, context.federate);
         let proposal = context.proposal::<Self>(Command::Resign { execution, federate, action });
         context.objects.resign(context.effects, federate, action, proposal)?;
         Ok(Reply::Later)
@@ -36,7 +36,7 @@ impl Serve for RegisterFederationSynchronizationPointWithSetRequest {
 
 impl Serve for SynchronizationPointAchievedRequest {
     fn serve(self, mut context: Context<'_>) -> Served<()> {
-        let (execution, federate) = (context.objects.id, context.who);
+        let (execution, federate) = (context.objects.id, context.federate);
         let (label, success) = (self.synchronization_point_label, self.successfully);
         context.propose::<Self>(Command::AchieveSync { execution, federate, label, success })
     }
@@ -55,7 +55,7 @@ impl Context<'_> {
         check_count("synchronization points", self.federation().sync.len(), SYNC_POINTS_MAX)?;
         let members = if set.is_empty() { self.federation().member_count() } else { set.len() };
         self.growth.check(SyncPoints::bytes_of(&label, tag, members))?;
-        let (execution, federate, tag) = (self.objects.id, self.who, tag.to_vec());
+        let (execution, federate, tag) = (self.objects.id, self.federate, tag.to_vec());
         self.propose::<R>(Command::RegisterSync { execution, federate, label, tag, set })
     }
 

@@ -11,8 +11,8 @@ use hla::handle::{
 };
 use hla::{Exception, RtiError};
 
-fn name_not_found(what: &str, name: &str) -> RtiError {
-    RtiError::new(Exception::NameNotFound, format!("no {what} is called `{name}`"))
+fn name_not_found(kind: &str, name: &str) -> RtiError {
+    RtiError::new(Exception::NameNotFound, format!("no {kind} is called `{name}`"))
 }
 
 impl Serve for GetObjectClassHandleRequest {
@@ -33,8 +33,8 @@ impl Serve for GetAttributeHandleRequest {
     fn serve(self, Context { objects, .. }: Context<'_>) -> Served<AttributeHandle> {
         let class = objects.object_class(self.object_class, Exception::InvalidObjectClassHandle)?;
         let found = objects.model.attribute_by_name(class.handle, &self.attribute_name);
-        let what = || format!("attribute of `{}`", class.name);
-        found.map(Reply::Now).ok_or_else(|| name_not_found(&what(), &self.attribute_name))
+        let kind = || format!("attribute of `{}`", class.name);
+        found.map(Reply::Now).ok_or_else(|| name_not_found(&kind(), &self.attribute_name))
     }
 }
 
@@ -72,8 +72,8 @@ impl Serve for GetParameterHandleRequest {
         let invalid = Exception::InvalidInteractionClassHandle;
         let class = objects.interaction_class(self.interaction_class, invalid)?;
         let found = objects.model.parameter_by_name(class.handle, &self.parameter_name);
-        let what = || format!("parameter of `{}`", class.name);
-        found.map(Reply::Now).ok_or_else(|| name_not_found(&what(), &self.parameter_name))
+        let kind = || format!("parameter of `{}`", class.name);
+        found.map(Reply::Now).ok_or_else(|| name_not_found(&kind(), &self.parameter_name))
     }
 }
 
@@ -94,15 +94,15 @@ impl Serve for GetParameterNameRequest {
 }
 
 impl Serve for GetKnownObjectClassHandleRequest {
-    fn serve(self, Context { objects, who, .. }: Context<'_>) -> Served<ObjectClassHandle> {
-        Ok(Reply::Now(objects.known_instance(who, self.object_instance)?.1.handle))
+    fn serve(self, Context { objects, federate, .. }: Context<'_>) -> Served<ObjectClassHandle> {
+        Ok(Reply::Now(objects.known_instance(federate, self.object_instance)?.1.handle))
     }
 }
 
 impl Serve for GetObjectInstanceHandleRequest {
-    fn serve(self, Context { objects, who, .. }: Context<'_>) -> Served<ObjectInstanceHandle> {
+    fn serve(self, Context { objects, federate, .. }: Context<'_>) -> Served<ObjectInstanceHandle> {
         let name = &self.object_instance_name;
-        let found = objects.instances.by_name(name).filter(|object| object.known_class(who).is_some());
+        let found = objects.instances.by_name(name).filter(|object| object.known_class(federate).is_some());
         let unknown = || {
             let text = format!("no object instance known to this federate is called `{name}`");
             RtiError::new(Exception::ObjectInstanceNotKnown, text)
@@ -112,8 +112,8 @@ impl Serve for GetObjectInstanceHandleRequest {
 }
 
 impl Serve for GetObjectInstanceNameRequest {
-    fn serve(self, Context { objects, who, .. }: Context<'_>) -> Served<String> {
-        Ok(Reply::Now(objects.known_instance(who, self.object_instance)?.0.name.to_string()))
+    fn serve(self, Context { objects, federate, .. }: Context<'_>) -> Served<String> {
+        Ok(Reply::Now(objects.known_instance(federate, self.object_instance)?.0.name.to_string()))
     }
 }
 
@@ -165,7 +165,7 @@ impl Context<'_> {
     /// The rate in Hz that applies to the caller's subscription of an attribute; 0 for no
     /// reduction.
     fn subscribed_rate(&self, class: ObjectClassHandle, attribute: AttributeHandle) -> f64 {
-        let subscription = self.objects.federate(self.who).subscription(class, attribute);
+        let subscription = self.objects.federate(self.federate).subscription(class, attribute);
         let rate = subscription.and_then(|subscription| subscription.rate);
         rate.map_or(0.0, |rate| self.objects.rates[rate.0 as usize].hertz)
     }
@@ -184,7 +184,7 @@ impl Serve for GetUpdateRateValueRequest {
 
 impl Serve for GetUpdateRateValueForAttributeRequest {
     fn serve(self, context: Context<'_>) -> Served<f64> {
-        let (_, class) = context.objects.known_instance(context.who, self.object_instance)?;
+        let (_, class) = context.objects.known_instance(context.federate, self.object_instance)?;
         let attribute = self.attribute.unwrap_or_default();
         if !class.has_attribute(attribute) {
             return Err(context.objects.attribute_not_defined(attribute, class));

@@ -65,7 +65,7 @@ pub(crate) struct Context<'a> {
     pub(crate) caller: CallerId,
     pub(crate) call: CallId,
     /// The calling federate.
-    pub(crate) who: FederateHandle,
+    pub(crate) federate: FederateHandle,
     /// Whether it speaks the 2010 edition through an adapter.
     pub(crate) evolved: bool,
 }

@@ -48,7 +48,7 @@ impl Purpose {
             Self::Join { federation, name, federate_type } => {
                 let known = control.federation(&federation).filter(|_| new.len() < modules.len());
                 let known = known.map(|federation| federation.id);
-                let modules = new.into_iter().map(|place| modules[place].clone()).collect();
+                let modules = new.into_iter().map(|index| modules[index].clone()).collect();
                 Command::Join { federation, name, federate_type, modules, known, node }
             }
         }
@@ -93,12 +93,12 @@ impl ModuleCall {
         let mut opened = Opened { mim: mim.flatten().cloned(), new: (0..modules.len()).collect(), modules };
         let Some(base) = self.purpose.base(control) else { return Ok(Some(opened)) };
         if let Some(base) = &base {
-            opened.new.retain(|&place| !has_text(base, &opened.modules[place].text));
+            opened.new.retain(|&index| !has_text(base, &opened.modules[index].text));
             if opened.new.is_empty() {
                 return Ok(Some(opened));
             }
         }
-        let new = opened.new.iter().map(|&place| opened.modules[place].clone()).collect();
+        let new = opened.new.iter().map(|&index| opened.modules[index].clone()).collect();
         let build = Build { base, mim: opened.mim.clone(), batches: vec![new] };
         Ok(control.is_model_ready(&build).then_some(opened))
     }

@@ -14,7 +14,7 @@ impl Context<'_> {
     /// in time-stamp order, the caller gets the handle by which it can retract them (8.22).
     fn sent(&mut self, stamp: Stamp, in_time: bool) -> Reply<MessageRetractionReturn> {
         if in_time {
-            self.time.sent(self.who, stamp, None);
+            self.time.sent(self.federate, stamp, None);
         }
         Reply::Now(retraction(stamp, in_time))
     }
@@ -28,57 +28,57 @@ fn retraction(stamp: Stamp, in_time: bool) -> MessageRetractionReturn {
 }
 
 impl Serve for UpdateAttributeValuesRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+    fn serve(self, Context { objects, effects, federate, .. }: Context<'_>) -> Served<()> {
         let (instance, values) = (self.object_instance, self.attribute_values);
-        objects.update(effects, who, instance, values, self.user_supplied_tag, None)?;
+        objects.update(effects, federate, instance, values, self.user_supplied_tag, None)?;
         Ok(Reply::Now(()))
     }
 }
 
 impl Serve for UpdateAttributeValuesWithTimeRequest {
     fn serve(self, mut context: Context<'_>) -> Served<MessageRetractionReturn> {
-        let stamp = context.time.stamp(context.who, self.time.as_ref())?;
+        let stamp = context.time.stamp(context.federate, self.time.as_ref())?;
         let (instance, values, tag) = (self.object_instance, self.attribute_values, self.user_supplied_tag);
-        let Context { objects, effects, who, .. } = &mut context;
-        let in_time = objects.update(effects, *who, instance, values, tag, Some(stamp))?;
+        let Context { objects, effects, federate, .. } = &mut context;
+        let in_time = objects.update(effects, *federate, instance, values, tag, Some(stamp))?;
         Ok(context.sent(stamp, in_time))
     }
 }
 
 impl Serve for SendInteractionRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+    fn serve(self, Context { objects, effects, federate, .. }: Context<'_>) -> Served<()> {
         let (class, values) = (self.interaction_class, self.parameter_values);
-        objects.send_interaction(effects, who, class, values, self.user_supplied_tag, None)?;
+        objects.send_interaction(effects, federate, class, values, self.user_supplied_tag, None)?;
         Ok(Reply::Now(()))
     }
 }
 
 impl Serve for SendInteractionWithTimeRequest {
     fn serve(self, mut context: Context<'_>) -> Served<MessageRetractionReturn> {
-        let stamp = context.time.stamp(context.who, self.time.as_ref())?;
+        let stamp = context.time.stamp(context.federate, self.time.as_ref())?;
         let (class, values, tag) = (self.interaction_class, self.parameter_values, self.user_supplied_tag);
-        let Context { objects, effects, who, .. } = &mut context;
-        let in_time = objects.send_interaction(effects, *who, class, values, tag, Some(stamp))?;
+        let Context { objects, effects, federate, .. } = &mut context;
+        let in_time = objects.send_interaction(effects, *federate, class, values, tag, Some(stamp))?;
         Ok(context.sent(stamp, in_time))
     }
 }
 
 impl Serve for SendDirectedInteractionRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+    fn serve(self, Context { objects, effects, federate, .. }: Context<'_>) -> Served<()> {
         let (class, instance) = (self.interaction_class, self.object_instance);
         let (values, tag) = (self.parameter_values, self.user_supplied_tag);
-        objects.send_directed(effects, who, class, instance, values, tag, None)?;
+        objects.send_directed(effects, federate, class, instance, values, tag, None)?;
         Ok(Reply::Now(()))
     }
 }
 
 impl Serve for SendDirectedInteractionWithTimeRequest {
     fn serve(self, mut context: Context<'_>) -> Served<MessageRetractionReturn> {
-        let stamp = context.time.stamp(context.who, self.time.as_ref())?;
+        let stamp = context.time.stamp(context.federate, self.time.as_ref())?;
         let (class, instance) = (self.interaction_class, self.object_instance);
         let (values, tag) = (self.parameter_values, self.user_supplied_tag);
-        let Context { objects, effects, who, .. } = &mut context;
-        let in_time = objects.send_directed(effects, *who, class, instance, values, tag, Some(stamp))?;
+        let Context { objects, effects, federate, .. } = &mut context;
+        let in_time = objects.send_directed(effects, *federate, class, instance, values, tag, Some(stamp))?;
         Ok(context.sent(stamp, in_time))
     }
 }
@@ -86,58 +86,60 @@ impl Serve for SendDirectedInteractionWithTimeRequest {
 impl Serve for RegisterObjectInstanceRequest {
     fn serve(self, context: Context<'_>) -> Served<ObjectInstanceHandle> {
         let names = context.names();
-        let Context { objects, effects, mut growth, who, .. } = context;
+        let Context { objects, effects, mut growth, federate, .. } = context;
         growth.check(objects.bytes_of_instance(self.object_class, ""))?;
-        objects.register(effects, names, who, self.object_class, None).map(Reply::Now)
+        objects.register(effects, names, federate, self.object_class, None).map(Reply::Now)
     }
 }
 
 impl Serve for RegisterObjectInstanceWithNameRequest {
     fn serve(self, context: Context<'_>) -> Served<ObjectInstanceHandle> {
         let names = context.names();
-        let Context { objects, effects, mut growth, who, .. } = context;
+        let Context { objects, effects, mut growth, federate, .. } = context;
         growth.check(objects.bytes_of_instance(self.object_class, &self.object_instance_name))?;
         let name = Some(self.object_instance_name.as_str());
-        objects.register(effects, names, who, self.object_class, name).map(Reply::Now)
+        objects.register(effects, names, federate, self.object_class, name).map(Reply::Now)
     }
 }
 
 impl Serve for DeleteObjectInstanceRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
-        let (instance, _) = objects.deletable(who, self.object_instance)?;
-        objects.delete(effects, who, instance, &self.user_supplied_tag, None, true);
+    fn serve(self, Context { objects, effects, federate, .. }: Context<'_>) -> Served<()> {
+        let (instance, _) = objects.deletable(federate, self.object_instance)?;
+        objects.delete(effects, federate, instance, &self.user_supplied_tag, None, true);
         Ok(Reply::Now(()))
     }
 }
 
 impl Serve for DeleteObjectInstanceWithTimeRequest {
     fn serve(self, context: Context<'_>) -> Served<MessageRetractionReturn> {
-        let Context { objects, time, effects, who, .. } = context;
-        let (instance, order) = objects.deletable(who, self.object_instance)?;
-        let stamp = time.stamp(who, self.time.as_ref())?.ordered(order);
-        let retractable = stamp.is_in_time() && time.sent(who, stamp, Some(instance));
-        objects.delete(effects, who, instance, &self.user_supplied_tag, Some(stamp), !retractable);
+        let Context { objects, time, effects, federate, .. } = context;
+        let (instance, order) = objects.deletable(federate, self.object_instance)?;
+        let stamp = time.stamp(federate, self.time.as_ref())?.ordered(order);
+        let retractable = stamp.is_in_time() && time.sent(federate, stamp, Some(instance));
+        objects.delete(effects, federate, instance, &self.user_supplied_tag, Some(stamp), !retractable);
         Ok(Reply::Now(retraction(stamp, stamp.is_in_time())))
     }
 }
 
 impl Serve for LocalDeleteObjectInstanceRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
-        objects.local_delete(effects, who, self.object_instance).map(Reply::Now)
+    fn serve(self, Context { objects, effects, federate, .. }: Context<'_>) -> Served<()> {
+        objects.local_delete(effects, federate, self.object_instance).map(Reply::Now)
     }
 }
 
 impl Serve for RequestInstanceAttributeValueUpdateRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+    fn serve(self, Context { objects, effects, federate, .. }: Context<'_>) -> Served<()> {
         let (attributes, tag) = (self.attributes.as_ref(), &self.user_supplied_tag);
-        objects.request_instance_update(effects, who, self.object_instance, attributes, tag).map(Reply::Now)
+        objects
+            .request_instance_update(effects, federate, self.object_instance, attributes, tag)
+            .map(Reply::Now)
     }
 }
 
 impl Serve for RequestClassAttributeValueUpdateRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+    fn serve(self, Context { objects, effects, federate, .. }: Context<'_>) -> Served<()> {
         let (attributes, tag) = (self.attributes.as_ref(), &self.user_supplied_tag);
-        objects.request_class_update(effects, who, self.object_class, attributes, tag).map(Reply::Now)
+        objects.request_class_update(effects, federate, self.object_class, attributes, tag).map(Reply::Now)
     }
 }
 
@@ -155,12 +157,12 @@ impl<'a> Context<'a> {
         names.iter().try_for_each(|name| NameTable::check_legal(name))?;
         check_count("names of object instances", self.names().len() + names.len() - 1, INSTANCE_NAMES_MAX)?;
         self.growth.check(NameTable::bytes_of(&names))?;
-        let (execution, federate) = (self.objects.id, self.who);
+        let (execution, federate) = (self.objects.id, self.federate);
         self.propose::<R>(Command::ReserveNames { execution, federate, names, multiple })
     }
 
     fn propose_release<R: Request<Output = ()>>(&mut self, names: BTreeSet<String>) -> Served<()> {
-        let (execution, federate) = (self.objects.id, self.who);
+        let (execution, federate) = (self.objects.id, self.federate);
         self.propose::<R>(Command::ReleaseNames { execution, federate, names })
     }
 }

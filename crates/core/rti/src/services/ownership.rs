@@ -4,14 +4,14 @@ use super::{Context, Reply, Serve, Served};
 use hla::api::*;
 
 impl Serve for QueryAttributeOwnershipRequest {
-    fn serve(self, Context { objects, effects, who, evolved, .. }: Context<'_>) -> Served<()> {
+    fn serve(self, Context { objects, effects, federate, evolved, .. }: Context<'_>) -> Served<()> {
         let (instance, attributes) = (self.object_instance, self.attributes.as_ref());
-        objects.query_ownership(effects, who, instance, attributes, evolved).map(Reply::Now)
+        objects.query_ownership(effects, federate, instance, attributes, evolved).map(Reply::Now)
     }
 }
 
 impl Serve for IsAttributeOwnedByFederateRequest {
-    fn serve(self, Context { objects, who, .. }: Context<'_>) -> Served<bool> {
-        objects.owns(who, self.object_instance, self.attribute).map(Reply::Now)
+    fn serve(self, Context { objects, federate, .. }: Context<'_>) -> Served<bool> {
+        objects.owns(federate, self.object_instance, self.attribute).map(Reply::Now)
     }
 }

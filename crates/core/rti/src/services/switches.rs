@@ -11,7 +11,7 @@ use hla::fom::Switches;
 impl Context<'_> {
     /// The switches of the calling federate.
     fn switches(&mut self) -> &mut FederateSwitches {
-        &mut self.objects.federate_mut(self.who).switches
+        &mut self.objects.federate_mut(self.federate).switches
     }
 
     /// The switches of the federation execution.
@@ -65,7 +65,7 @@ impl Serve for SetAttributeRelevanceAdvisorySwitchRequest {
     fn serve(self, mut context: Context<'_>) -> Served<()> {
         let before = std::mem::replace(&mut context.switches().attribute_relevance, self.value);
         if self.value && !before {
-            context.objects.start_relevance(context.who);
+            context.objects.start_relevance(context.federate);
         }
         Ok(Reply::Now(()))
     }
@@ -79,7 +79,7 @@ impl Serve for SetAutomaticResignDirectiveRequest {
         }
         // Other nodes act by the directive if this node dies. The federate may rely on it only once
         // they have it.
-        let (execution, federate) = (context.objects.id, context.who);
+        let (execution, federate) = (context.objects.id, context.federate);
         context.propose::<Self>(Command::SetResignDirective { execution, federate, directive })
     }
 }

@@ -22,7 +22,7 @@ impl Context<'_> {
     /// One of the services that advance logical time (8.8 to 8.12).
     fn advance(self, service: AdvanceService, time: Option<&LogicalTime>) -> Served<()> {
         let to = self.time.decode(time)?;
-        self.time.advance(self.who, service, to, self.evolved).map(Reply::Now)
+        self.time.advance(self.federate, service, to, self.evolved).map(Reply::Now)
     }
 }
 
@@ -30,26 +30,26 @@ impl Serve for EnableTimeRegulationRequest {
     fn serve(self, context: Context<'_>) -> Served<()> {
         context.refuse_in_network(Self::SERVICE)?;
         let lookahead = context.time.decode_lookahead(self.lookahead.as_ref())?;
-        context.time.enable_regulation(context.who, lookahead).map(Reply::Now)
+        context.time.enable_regulation(context.federate, lookahead).map(Reply::Now)
     }
 }
 
 impl Serve for DisableTimeRegulationRequest {
-    fn serve(self, Context { time, who, .. }: Context<'_>) -> Served<()> {
-        time.disable_regulation(who).map(Reply::Now)
+    fn serve(self, Context { time, federate, .. }: Context<'_>) -> Served<()> {
+        time.disable_regulation(federate).map(Reply::Now)
     }
 }
 
 impl Serve for EnableTimeConstrainedRequest {
     fn serve(self, context: Context<'_>) -> Served<()> {
         context.refuse_in_network(Self::SERVICE)?;
-        context.time.enable_constrained(context.who).map(Reply::Now)
+        context.time.enable_constrained(context.federate).map(Reply::Now)
     }
 }
 
 impl Serve for DisableTimeConstrainedRequest {
-    fn serve(self, Context { time, who, .. }: Context<'_>) -> Served<()> {
-        time.disable_constrained(who).map(Reply::Now)
+    fn serve(self, Context { time, federate, .. }: Context<'_>) -> Served<()> {
+        time.disable_constrained(federate).map(Reply::Now)
     }
 }
 
@@ -84,14 +84,14 @@ impl Serve for FlushQueueRequestRequest {
 }
 
 impl Serve for EnableAsynchronousDeliveryRequest {
-    fn serve(self, Context { time, who, .. }: Context<'_>) -> Served<()> {
-        time.set_asynchronous(who, true).map(Reply::Now)
+    fn serve(self, Context { time, federate, .. }: Context<'_>) -> Served<()> {
+        time.set_asynchronous(federate, true).map(Reply::Now)
     }
 }
 
 impl Serve for DisableAsynchronousDeliveryRequest {
-    fn serve(self, Context { time, who, .. }: Context<'_>) -> Served<()> {
-        time.set_asynchronous(who, false).map(Reply::Now)
+    fn serve(self, Context { time, federate, .. }: Context<'_>) -> Served<()> {
+        time.set_asynchronous(federate, false).map(Reply::Now)
     }
 }
 
@@ -104,38 +104,38 @@ fn query_return(time: Option<hla::time::LogicalTime>, kind: hla::time::TimeKind)
 }
 
 impl Serve for QueryGaltRequest {
-    fn serve(self, Context { objects, time, who, .. }: Context<'_>) -> Served<Self::Output> {
-        Ok(Reply::Now(query_return(time.query_galt(who), objects.time)))
+    fn serve(self, Context { objects, time, federate, .. }: Context<'_>) -> Served<Self::Output> {
+        Ok(Reply::Now(query_return(time.query_galt(federate), objects.time)))
     }
 }
 
 impl Serve for QueryLitsRequest {
-    fn serve(self, Context { objects, time, who, .. }: Context<'_>) -> Served<Self::Output> {
-        Ok(Reply::Now(query_return(time.query_lits(who), objects.time)))
+    fn serve(self, Context { objects, time, federate, .. }: Context<'_>) -> Served<Self::Output> {
+        Ok(Reply::Now(query_return(time.query_lits(federate), objects.time)))
     }
 }
 
 impl Serve for QueryLogicalTimeRequest {
-    fn serve(self, Context { time, who, .. }: Context<'_>) -> Served<Self::Output> {
-        Ok(Reply::Now(time.logical_time(who).into()))
+    fn serve(self, Context { time, federate, .. }: Context<'_>) -> Served<Self::Output> {
+        Ok(Reply::Now(time.logical_time(federate).into()))
     }
 }
 
 impl Serve for ModifyLookaheadRequest {
-    fn serve(self, Context { time, who, .. }: Context<'_>) -> Served<()> {
+    fn serve(self, Context { time, federate, .. }: Context<'_>) -> Served<()> {
         let lookahead = time.decode_lookahead(self.lookahead.as_ref())?;
-        time.modify_lookahead(who, lookahead).map(Reply::Now)
+        time.modify_lookahead(federate, lookahead).map(Reply::Now)
     }
 }
 
 impl Serve for QueryLookaheadRequest {
-    fn serve(self, Context { time, who, .. }: Context<'_>) -> Served<Self::Output> {
-        Ok(Reply::Now(time.query_lookahead(who)?.into()))
+    fn serve(self, Context { time, federate, .. }: Context<'_>) -> Served<Self::Output> {
+        Ok(Reply::Now(time.query_lookahead(federate)?.into()))
     }
 }
 
 impl Serve for RetractRequest {
-    fn serve(self, Context { time, who, .. }: Context<'_>) -> Served<()> {
-        time.retract(who, self.retraction.unwrap_or_default()).map(Reply::Now)
+    fn serve(self, Context { time, federate, .. }: Context<'_>) -> Served<()> {
+        time.retract(federate, self.retraction.unwrap_or_default()).map(Reply::Now)
     }
 }

@@ -8,17 +8,17 @@ use hla::api::*;
 /// Refuses these requests with a text that names the missing service. A service leaves the list
 /// when it is built.
 macro_rules! unbuilt {
-    ($($what:literal: $($request:ident)+;)+) => {$($(
+    ($($group:literal: $($request:ident)+;)+) => {$($(
         impl Serve for $request {
             fn serve(self, _: Context<'_>) -> Served<Self::Output> {
-                Err(not_offered(Self::SERVICE, $what))
+                Err(not_built(Self::SERVICE, $group))
             }
         }
     )+)+};
 }
 
-fn not_offered(service: &Service, what: &str) -> RtiError {
-    RtiError::internal(format!("{}: this RTI does not offer {what} yet", service.name))
+fn not_built(service: &Service, group: &str) -> RtiError {
+    RtiError::internal(format!("{}: this RTI does not offer {group} yet", service.name))
 }
 
 unbuilt! {

@@ -24,6 +24,17 @@ pub(crate) enum AdvanceService {
 }
 
 impl AdvanceService {
+    /// Its name in the standard.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::TimeAdvance => "Time Advance Request",
+            Self::TimeAdvanceAvailable => "Time Advance Request Available",
+            Self::NextMessage => "Next Message Request",
+            Self::NextMessageAvailable => "Next Message Request Available",
+            Self::FlushQueue => "Flush Queue Request",
+        }
+    }
+
     /// Whether no message of the granted time may arrive after the grant, nor be sent with a
     /// lookahead of zero.
     pub(super) const fn is_strict(self) -> bool {
@@ -178,7 +189,7 @@ impl TimeManager {
             }),
             false => Callback::TimeAdvanceGrant(api::TimeAdvanceGrant { time: Some(time.into()) }),
         };
-        self.tell(federate, granted);
+        self.notify(federate, granted);
         self.refresh(federate);
     }
 }

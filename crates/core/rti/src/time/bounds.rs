@@ -89,6 +89,11 @@ impl Bounds {
         self.by_bound.first().copied()
     }
 
+    /// The federate that holds up `federate`: the one with the least bound among the others.
+    pub(super) fn holder(&self, federate: FederateHandle) -> Option<FederateHandle> {
+        self.by_bound.iter().map(|&(_, other)| other).find(|&other| other != federate)
+    }
+
     /// Whether any federate other than `federate` regulates time, that is, GALT is defined.
     pub(super) fn has_others(&self, federate: FederateHandle) -> bool {
         self.outputs.len() > usize::from(self.outputs.contains_key(&federate))

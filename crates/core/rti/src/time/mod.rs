@@ -9,7 +9,8 @@
 //! - [`queue`]: messages in time-stamp order that wait for one federate;
 //! - [`role`]: regulating and constrained federates, lookahead;
 //! - [`advance`]: advances and grants;
-//! - [`retraction`]: messages that their senders can still retract.
+//! - [`retraction`]: messages that their senders can still retract;
+//! - [`status`]: what is shown to people.
 //!
 //! A service changes the clock of its caller, and [`TimeManager::refresh`] enters the change into
 //! two ordered sets: the bounds of regulating federates, and the needs of those that wait for a
@@ -22,11 +23,13 @@ mod clock;
 mod queue;
 mod retraction;
 mod role;
+mod status;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use advance::AdvanceService;
 pub(crate) use queue::{Subject, TimedMessage};
+pub(crate) use status::ClockStatus;
 
 use crate::stamp::Stamp;
 use bound::Bound;
@@ -55,7 +58,7 @@ pub(crate) enum TimeEvent {
     /// Deliver a message that was queued for a federate.
     Deliver { to: FederateHandle, message: TimedMessage, received: OrderType },
     /// Invoke a callback that is not a message.
-    Tell { to: FederateHandle, callback: Callback },
+    Notify { to: FederateHandle, callback: Callback },
     /// Withhold messages in receive order from a federate, or deliver them again.
     Withhold { to: FederateHandle, on: bool },
     /// A federate is constrained from now on, or no longer.
@@ -181,8 +184,8 @@ impl TimeManager {
         self.clocks.entry(federate).or_insert_with(|| Clock::new(self.kind))
     }
 
-    fn tell(&mut self, to: FederateHandle, callback: Callback) {
-        self.events.push_back(TimeEvent::Tell { to, callback });
+    fn notify(&mut self, to: FederateHandle, callback: Callback) {
+        self.events.push_back(TimeEvent::Notify { to, callback });
     }
 
     fn enqueue(&mut self, to: FederateHandle, message: TimedMessage) {

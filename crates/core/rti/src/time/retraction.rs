@@ -138,7 +138,7 @@ impl TimeManager {
         }
         for &to in &message.early {
             let request = api::RequestRetraction { retraction: Some(retraction) };
-            self.tell(to, Callback::RequestRetraction(request));
+            self.notify(to, Callback::RequestRetraction(request));
         }
         self.events.extend(message.deletes.map(TimeEvent::Reinstate));
         Ok(())

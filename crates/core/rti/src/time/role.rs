@@ -57,20 +57,21 @@ impl TimeManager {
         let floor = promised.max(Bound::at(time).after(Delay::new(lookahead, clock.strict)));
         clock.regulation = Some(Regulation { lookahead, floor, lowered: None });
         let enabled = api::TimeRegulationEnabled { time: Some(time.into()) };
-        self.tell(federate, Callback::TimeRegulationEnabled(enabled));
+        self.notify(federate, Callback::TimeRegulationEnabled(enabled));
         self.refresh(federate);
         Ok(())
     }
 
-    /// Disable Time Regulation (8.4).
+    /// Disable Time Regulation (8.4). What the federate has sent is final.
     pub(crate) fn disable_regulation(&mut self, federate: FederateHandle) -> Result<(), RtiError> {
-        match self.clock_mut(federate).regulation.take() {
-            Some(_) => {
-                self.refresh(federate);
-                Ok(())
-            }
-            None => Err(does_not_regulate()),
+        let clock = self.clock_mut(federate);
+        if clock.regulation.take().is_none() {
+            return Err(does_not_regulate());
         }
+        let finals = clock.sent.finish(Bound::INFINITE);
+        self.events.extend(finals.map(TimeEvent::DeletionFinal));
+        self.refresh(federate);
+        Ok(())
     }
 
     /// Enable Time Constrained (8.5). The callback (8.6) comes once no message can arrive with a
@@ -96,7 +97,7 @@ impl TimeManager {
         clock.promised = Bound::at(clock.time);
         let enabled = api::TimeConstrainedEnabled { time: Some(clock.time.into()) };
         self.events.push_back(TimeEvent::Constrained { federate, on: true });
-        self.tell(federate, Callback::TimeConstrainedEnabled(enabled));
+        self.notify(federate, Callback::TimeConstrainedEnabled(enabled));
         self.refresh(federate);
     }
 

@@ -72,64 +72,64 @@ impl Reader {
         Self { rest: body }
     }
 
-    pub(crate) fn u8(&mut self, what: &str) -> Result<u8, WireError> {
+    pub(crate) fn u8(&mut self, field: &str) -> Result<u8, WireError> {
         if self.rest.is_empty() {
-            return Err(short(what));
+            return Err(short(field));
         }
         Ok(self.rest.get_u8())
     }
 
-    pub(crate) fn flag(&mut self, what: &str) -> Result<bool, WireError> {
-        match self.u8(what)? {
+    pub(crate) fn flag(&mut self, field: &str) -> Result<bool, WireError> {
+        match self.u8(field)? {
             flag @ 0..=1 => Ok(flag == 1),
-            other => Err(WireError(format!("{what} is 0 or 1, not {other}"))),
+            other => Err(WireError(format!("{field} is 0 or 1, not {other}"))),
         }
     }
 
-    pub(crate) fn u64(&mut self, what: &str) -> Result<u64, WireError> {
+    pub(crate) fn u64(&mut self, field: &str) -> Result<u64, WireError> {
         match self.rest.first() {
             Some(&small @ 0..0x80) => {
                 self.rest.advance(1);
                 Ok(u64::from(small))
             }
-            _ => decode_varint(&mut self.rest).map_err(|_| short(what)),
+            _ => decode_varint(&mut self.rest).map_err(|_| short(field)),
         }
     }
 
-    pub(crate) fn u32(&mut self, what: &str) -> Result<u32, WireError> {
-        let value = self.u64(what)?;
-        u32::try_from(value).map_err(|_| WireError(format!("{what} has 32 bits: {value} does not fit")))
+    pub(crate) fn u32(&mut self, field: &str) -> Result<u32, WireError> {
+        let value = self.u64(field)?;
+        u32::try_from(value).map_err(|_| WireError(format!("{field} has 32 bits: {value} does not fit")))
     }
 
-    pub(crate) fn node(&mut self, what: &str) -> Result<NodeId, WireError> {
-        let number = self.u64(what)?;
-        u16::try_from(number).map(NodeId).map_err(|_| WireError(format!("{what}: {number} is no node")))
+    pub(crate) fn node(&mut self, field: &str) -> Result<NodeId, WireError> {
+        let number = self.u64(field)?;
+        u16::try_from(number).map(NodeId).map_err(|_| WireError(format!("{field}: {number} is no node")))
     }
 
-    pub(crate) fn octets(&mut self, what: &str) -> Result<Bytes, WireError> {
-        let length = self.u64(what)?;
+    pub(crate) fn octets(&mut self, field: &str) -> Result<Bytes, WireError> {
+        let length = self.u64(field)?;
         let length = usize::try_from(length).ok().filter(|&length| length <= self.rest.len());
-        Ok(self.rest.split_to(length.ok_or_else(|| short(what))?))
+        Ok(self.rest.split_to(length.ok_or_else(|| short(field))?))
     }
 
-    pub(crate) fn text(&mut self, what: &str) -> Result<String, WireError> {
-        String::from_utf8(self.octets(what)?.into()).map_err(|_| WireError(format!("{what} is not UTF-8")))
+    pub(crate) fn text(&mut self, field: &str) -> Result<String, WireError> {
+        String::from_utf8(self.octets(field)?.into()).map_err(|_| WireError(format!("{field} is not UTF-8")))
     }
 
     /// The number of items that follow. Each takes at least one octet, so a number greater than the
     /// remaining octets is rejected.
-    pub(crate) fn count(&mut self, what: &str) -> Result<usize, WireError> {
-        let count = self.u64(what)?;
-        usize::try_from(count).ok().filter(|&count| count <= self.rest.len()).ok_or_else(|| short(what))
+    pub(crate) fn count(&mut self, field: &str) -> Result<usize, WireError> {
+        let count = self.u64(field)?;
+        usize::try_from(count).ok().filter(|&count| count <= self.rest.len()).ok_or_else(|| short(field))
     }
 
     /// Items preceded by their number, each read by `read`.
     pub(crate) fn list<T>(
         &mut self,
-        what: &str,
+        field: &str,
         mut read: impl FnMut(&mut Self) -> Result<T, WireError>,
     ) -> Result<Vec<T>, WireError> {
-        let count = self.count(what)?;
+        let count = self.count(field)?;
         // The count comes from another node. It is trusted only up to a capacity that is cheap to
         // reserve.
         let mut list = Vec::with_capacity(count.min(1024));
@@ -158,6 +158,6 @@ impl Reader {
     }
 }
 
-fn short(what: &str) -> WireError {
-    WireError(format!("ends within {what}"))
+fn short(field: &str) -> WireError {
+    WireError(format!("ends within {field}"))
 }

@@ -20,8 +20,8 @@ pub enum NetTopic {
 
 impl NetTopic {
     /// The topic of a publication.
-    pub(crate) fn new(execution: ExecutionId, what: PublishedClass) -> Self {
-        match what {
+    pub(crate) fn new(execution: ExecutionId, class: PublishedClass) -> Self {
+        match class {
             PublishedClass::Objects(class) => NetTopic::Objects(execution, class),
             PublishedClass::Interactions(class) => NetTopic::Interactions(execution, class),
             PublishedClass::Directed => NetTopic::Directed(execution),
@@ -38,7 +38,7 @@ impl NetTopic {
     }
 
     /// The publication that belongs to the topic.
-    pub fn what(&self) -> PublishedClass {
+    pub fn class(&self) -> PublishedClass {
         match *self {
             NetTopic::Objects(_, class) => PublishedClass::Objects(class),
             NetTopic::Interactions(_, class) => PublishedClass::Interactions(class),
@@ -94,7 +94,7 @@ fn kind_and_handle(class: PublishedClass) -> (u8, u32) {
 impl Wire for NetTopic {
     fn encode(&self, out: &mut BytesMut) {
         out.number(self.execution().0);
-        put_class(out, self.what());
+        put_class(out, self.class());
     }
 
     fn decode(body: Bytes, _pinned: usize) -> Result<Self, WireError> {
@@ -124,8 +124,8 @@ impl Interest for NetTopic {
     fn merge(&mut self, _other: &Self) {}
 
     /// FNV-1a over the contents of the topic.
-    fn lot(topic: &NetTopic) -> u64 {
-        let (kind, class) = kind_and_handle(topic.what());
+    fn shard_hash(topic: &NetTopic) -> u64 {
+        let (kind, class) = kind_and_handle(topic.class());
         let parts = [u64::from(topic.execution().0), u64::from(kind), u64::from(class)];
         let octets = parts.into_iter().flat_map(u64::to_be_bytes);
         octets.fold(0xcbf2_9ce4_8422_2325, |hash: u64, octet| {
@@ -259,7 +259,7 @@ impl Wire for Packet {
         // Writing single octets into the frame is expensive, so the head is assembled separately.
         let mut head = SmallVec::<[u8; HEAD_BYTES_MAX]>::new();
         head.number(self.topic.execution().0);
-        put_class(&mut head, self.topic.what());
+        put_class(&mut head, self.topic.class());
         head.number(self.sender.0);
         let (kind, number) = match self.kind {
             Kind::Numbered(number) => (0, number),
@@ -267,7 +267,7 @@ impl Wire for Packet {
             Kind::HighWater(last) => (2, last),
             Kind::Batch(first) => (3, first),
         };
-        if self.stream == self.topic.what() {
+        if self.stream == self.topic.class() {
             head.octet(kind);
         } else {
             head.octet(kind | OTHER_STREAM);
@@ -287,7 +287,7 @@ impl Wire for Packet {
         let topic = NetTopic::new(execution, class(&mut r)?);
         let sender = r.node("the sender")?;
         let kind = r.u8("the kind of packet")?;
-        let stream = if kind & OTHER_STREAM == 0 { topic.what() } else { class(&mut r)? };
+        let stream = if kind & OTHER_STREAM == 0 { topic.class() } else { class(&mut r)? };
         let number = r.u64("a number")?;
         let kind = match kind & !OTHER_STREAM {
             0 => Kind::Numbered(number),

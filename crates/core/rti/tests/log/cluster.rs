@@ -23,7 +23,7 @@ pub(crate) struct Node {
     /// Its own proposals that are in the log and have not been applied.
     own: VecDeque<Proposal>,
     answers: BTreeMap<(CallerId, CallId), Result<Answer, RtiError>>,
-    told: BTreeMap<CallerId, Vec<Callback>>,
+    notified: BTreeMap<CallerId, Vec<Callback>>,
     calls: u32,
 }
 
@@ -50,8 +50,8 @@ impl Cluster {
         let at = self.nodes.len();
         let key = NodeKey((at as u64 + 1) * 100);
         let rti = Rti::new(Config { key: Some(key), ..Config::default() }, Box::new(NoFoms));
-        let (own, answers, told) = (VecDeque::new(), BTreeMap::new(), BTreeMap::new());
-        self.nodes.push(Node { rti, key, applied: 0, own, answers, told, calls: 0 });
+        let (own, answers, notified) = (VecDeque::new(), BTreeMap::new(), BTreeMap::new());
+        self.nodes.push(Node { rti, key, applied: 0, own, answers, notified, calls: 0 });
         self.order(key, &Command::AddNode { key, name: format!("node {at}") });
         at
     }
@@ -173,8 +173,8 @@ impl Cluster {
     }
 
     /// The callbacks to a caller since the last call.
-    pub(crate) fn told(&mut self, at: usize, caller: u64) -> Vec<Callback> {
-        self.nodes[at].told.remove(&CallerId(caller)).unwrap_or_default()
+    pub(crate) fn notified(&mut self, at: usize, caller: u64) -> Vec<Callback> {
+        self.nodes[at].notified.remove(&CallerId(caller)).unwrap_or_default()
     }
 
     /// A connected caller.
@@ -212,7 +212,7 @@ impl Cluster {
         let lister = 9_000 + u64::from(self.nodes[0].calls);
         self.connect(0, lister);
         self.call(0, lister, list_members("F")).expect("a list");
-        match self.told(0, lister).pop() {
+        match self.notified(0, lister).pop() {
             Some(Callback::ReportFederationExecutionMembers(report)) => {
                 let set = report.report.unwrap_or_default();
                 let members = set.federation_execution_member_information;
@@ -235,7 +235,7 @@ impl Node {
         while let Some(caller) = self.rti.poll_ready() {
             while let Some(body) = self.rti.poll_callback(caller) {
                 let callback = api::CallbackRequest::decode(body).expect("a callback").callback_request;
-                self.told.entry(caller).or_default().extend(callback);
+                self.notified.entry(caller).or_default().extend(callback);
             }
         }
     }

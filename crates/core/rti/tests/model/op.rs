@@ -24,7 +24,7 @@ pub(crate) enum Switch {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum What {
+pub(crate) enum Call {
     Publish { class: usize, attributes: Mask },
     Unpublish { class: usize, attributes: Mask },
     UnpublishClass { class: usize },
@@ -56,10 +56,10 @@ pub(crate) enum What {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Op {
-    pub(crate) who: usize,
+    pub(crate) federate: usize,
     /// 0 leaves the rest as drawn. Other values steer it to where something may happen.
     pub(crate) bias: u8,
-    pub(crate) what: What,
+    pub(crate) call: Call,
 }
 
 /// A class; the ones with attributes of their own are the interesting ones.
@@ -83,45 +83,45 @@ fn instance() -> impl Strategy<Value = u32> {
     1u32..7
 }
 
-fn declarations() -> impl Strategy<Value = What> {
+fn declarations() -> impl Strategy<Value = Call> {
     prop_oneof![
-        6 => (class(), attributes()).prop_map(|(class, attributes)| What::Publish { class, attributes }),
-        2 => (class(), attributes()).prop_map(|(class, attributes)| What::Unpublish { class, attributes }),
-        1 => class().prop_map(|class| What::UnpublishClass { class }),
+        6 => (class(), attributes()).prop_map(|(class, attributes)| Call::Publish { class, attributes }),
+        2 => (class(), attributes()).prop_map(|(class, attributes)| Call::Unpublish { class, attributes }),
+        1 => class().prop_map(|class| Call::UnpublishClass { class }),
         8 => (class(), attributes(), prop::bool::weighted(0.7), 0usize..3).prop_map(
-            |(class, attributes, active, rate)| What::Subscribe { class, attributes, active, rate }
+            |(class, attributes, active, rate)| Call::Subscribe { class, attributes, active, rate }
         ),
-        2 => (class(), attributes()).prop_map(|(class, attributes)| What::Unsubscribe { class, attributes }),
-        1 => class().prop_map(|class| What::UnsubscribeClass { class }),
-        4 => (0usize..3, prop::bool::weighted(0.8)).prop_map(|(class, publish)| What::PublishInteraction { class, publish }),
-        4 => (0usize..3, any::<bool>()).prop_map(|(class, active)| What::SubscribeInteraction { class, active }),
-        3 => (0usize..3).prop_map(|class| What::UnsubscribeInteraction { class }),
-        4 => (class(), 0u8..4).prop_map(|(class, interactions)| What::PublishDirected { class, interactions }),
-        1 => (class(), 0u8..4).prop_map(|(class, interactions)| What::UnpublishDirected { class, interactions }),
+        2 => (class(), attributes()).prop_map(|(class, attributes)| Call::Unsubscribe { class, attributes }),
+        1 => class().prop_map(|class| Call::UnsubscribeClass { class }),
+        4 => (0usize..3, prop::bool::weighted(0.8)).prop_map(|(class, publish)| Call::PublishInteraction { class, publish }),
+        4 => (0usize..3, any::<bool>()).prop_map(|(class, active)| Call::SubscribeInteraction { class, active }),
+        3 => (0usize..3).prop_map(|class| Call::UnsubscribeInteraction { class }),
+        4 => (class(), 0u8..4).prop_map(|(class, interactions)| Call::PublishDirected { class, interactions }),
+        1 => (class(), 0u8..4).prop_map(|(class, interactions)| Call::UnpublishDirected { class, interactions }),
         5 => (class(), 0u8..4, any::<bool>()).prop_map(
-            |(class, interactions, universally)| What::SubscribeDirected { class, interactions, universally }
+            |(class, interactions, universally)| Call::SubscribeDirected { class, interactions, universally }
         ),
-        1 => (class(), 0u8..4).prop_map(|(class, interactions)| What::UnsubscribeDirected { class, interactions }),
+        1 => (class(), 0u8..4).prop_map(|(class, interactions)| Call::UnsubscribeDirected { class, interactions }),
     ]
 }
 
-fn use_of_objects() -> impl Strategy<Value = What> {
+fn use_of_objects() -> impl Strategy<Value = Call> {
     prop_oneof![
-        8 => class().prop_map(|class| What::Register { class }),
-        10 => (instance(), attributes()).prop_map(|(instance, attributes)| What::Update { instance, attributes }),
-        2 => instance().prop_map(|instance| What::Delete { instance }),
-        3 => instance().prop_map(|instance| What::LocalDelete { instance }),
-        2 => (instance(), attributes()).prop_map(|(instance, attributes)| What::Request { instance, attributes }),
-        1 => (class(), attributes()).prop_map(|(class, attributes)| What::RequestOfClass { class, attributes }),
+        8 => class().prop_map(|class| Call::Register { class }),
+        10 => (instance(), attributes()).prop_map(|(instance, attributes)| Call::Update { instance, attributes }),
+        2 => instance().prop_map(|instance| Call::Delete { instance }),
+        3 => instance().prop_map(|instance| Call::LocalDelete { instance }),
+        2 => (instance(), attributes()).prop_map(|(instance, attributes)| Call::Request { instance, attributes }),
+        1 => (class(), attributes()).prop_map(|(class, attributes)| Call::RequestOfClass { class, attributes }),
         2 => (instance(), attributes(), any::<bool>()).prop_map(|(instance, attributes, reliable)| {
-            What::ChangeTransportation { instance, attributes, reliable }
+            Call::ChangeTransportation { instance, attributes, reliable }
         }),
-        3 => (0usize..3, 0u8..4).prop_map(|(class, parameters)| What::Send { class, parameters }),
-        5 => (0usize..2, instance()).prop_map(|(interaction, instance)| What::Direct { interaction, instance }),
+        3 => (0usize..3, 0u8..4).prop_map(|(class, parameters)| Call::Send { class, parameters }),
+        5 => (0usize..2, instance()).prop_map(|(interaction, instance)| Call::Direct { interaction, instance }),
     ]
 }
 
-fn the_rest() -> impl Strategy<Value = What> {
+fn the_rest() -> impl Strategy<Value = Call> {
     let switch = prop_oneof![
         Just(Switch::Scope),
         Just(Switch::Relevance),
@@ -129,16 +129,16 @@ fn the_rest() -> impl Strategy<Value = What> {
         Just(Switch::Interaction)
     ];
     prop_oneof![
-        4 => (switch, any::<bool>()).prop_map(|(switch, value)| What::Set { switch, value }),
-        1 => (0i32..6).prop_map(|action| What::Resign { action }),
-        1 => (0i32..6).prop_map(|directive| What::Lose { directive }),
-        2 => prop::bool::weighted(0.3).prop_map(|more| What::Join { more }),
+        4 => (switch, any::<bool>()).prop_map(|(switch, value)| Call::Set { switch, value }),
+        1 => (0i32..6).prop_map(|action| Call::Resign { action }),
+        1 => (0i32..6).prop_map(|directive| Call::Lose { directive }),
+        2 => prop::bool::weighted(0.3).prop_map(|more| Call::Join { more }),
         2 => prop_oneof![Just(50u64), Just(100), Just(900), Just(1000)]
-            .prop_map(|milliseconds| What::Pass { milliseconds }),
+            .prop_map(|milliseconds| Call::Pass { milliseconds }),
     ]
 }
 
 pub(crate) fn arbitrary() -> impl Strategy<Value = Op> {
-    let what = prop_oneof![8 => declarations(), 10 => use_of_objects(), 2 => the_rest()];
-    (0usize..3, 0u8..8, what).prop_map(|(who, bias, what)| Op { who, bias, what })
+    let call = prop_oneof![8 => declarations(), 10 => use_of_objects(), 2 => the_rest()];
+    (0usize..3, 0u8..8, call).prop_map(|(federate, bias, call)| Op { federate, bias, call })
 }

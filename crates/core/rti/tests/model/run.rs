@@ -1,7 +1,7 @@
 //! Applies each operation to the services and to the model, and compares them after each step.
 
 use crate::common::{Fed, Refused, World, fom};
-use crate::op::{ATTRIBUTES, CLASSES, DIRECTED, INTERACTIONS, Mask, Op, RATES, Switch, What};
+use crate::op::{ATTRIBUTES, CLASSES, Call, DIRECTED, INTERACTIONS, Mask, Op, RATES, Switch};
 use crate::spec::{NAMES, Spec};
 use hla::api::ResignAction;
 use proptest::prelude::*;
@@ -48,14 +48,21 @@ pub(crate) fn compare(auto_provide: bool, advisories: bool, ops: &[Op]) -> Resul
         let expected = spec.apply(op, step);
         let outcome = run.apply(op, step);
         prop_assert_eq!(outcome, expected, "step {}: {:?}", step, op);
-        for (who, federate) in run.federates.iter().enumerate() {
-            let told = federate.callbacks();
-            prop_assert!(discoveries_lead(&told), "step {}: {:?} told {} {:?}", step, op, NAMES[who], told);
-            let mut told: Vec<String> = told.iter().flat_map(|callback| split(callback)).collect();
-            let mut expected = std::mem::take(&mut spec.told[who]);
-            told.sort();
+        for (joined, federate) in run.federates.iter().enumerate() {
+            let notified = federate.callbacks();
+            prop_assert!(
+                discoveries_lead(&notified),
+                "step {}: {:?} told {} {:?}",
+                step,
+                op,
+                NAMES[joined],
+                notified
+            );
+            let mut notified: Vec<String> = notified.iter().flat_map(|callback| split(callback)).collect();
+            let mut expected = std::mem::take(&mut spec.notified[joined]);
+            notified.sort();
             expected.sort();
-            prop_assert_eq!(told, expected, "step {}: {:?}, told to {}", step, op, NAMES[who]);
+            prop_assert_eq!(notified, expected, "step {}: {:?}, told to {}", step, op, NAMES[joined]);
         }
     }
     Ok(())
@@ -73,43 +80,45 @@ pub(crate) fn split(callback: &str) -> Vec<String> {
 }
 
 /// Whether nothing about an instance is told before its discovery, except what belongs to its past.
-pub(crate) fn discoveries_lead(told: &[String]) -> bool {
-    told.iter().enumerate().filter_map(|(at, callback)| Some((at, callback.strip_prefix("discover(")?))).all(
-        |(at, rest)| {
+pub(crate) fn discoveries_lead(notified: &[String]) -> bool {
+    notified
+        .iter()
+        .enumerate()
+        .filter_map(|(at, callback)| Some((at, callback.strip_prefix("discover(")?)))
+        .all(|(at, rest)| {
             let (number, _) = rest.split_once(',').expect("discover(number, …");
             let about = |kind: &str| format!("{kind}({number},");
             let kinds = [about("reflect"), about("inScope"), about("outOfScope"), about("remove")];
-            !told[..at].iter().any(|earlier| kinds.iter().any(|kind| earlier.starts_with(kind)))
-        },
-    )
+            !notified[..at].iter().any(|earlier| kinds.iter().any(|kind| earlier.starts_with(kind)))
+        })
 }
 
 impl Run {
     fn apply(&mut self, op: &Op, step: usize) -> Refused {
-        let f = &self.federates[op.who];
-        match op.what {
-            What::Pass { milliseconds } => self.world.pass(Duration::from_millis(milliseconds)),
-            What::Join { more } => return self.join(op.who, more),
-            What::Lose { directive } => {
+        let f = &self.federates[op.federate];
+        match op.call {
+            Call::Pass { milliseconds } => self.world.pass(Duration::from_millis(milliseconds)),
+            Call::Join { more } => return self.join(op.federate, more),
+            Call::Lose { directive } => {
                 // A caller that is not joined has no directive.
                 let _ = f.set_resign_directive(action(directive));
                 self.world.lose(f);
-                self.federates[op.who] = self.world.connected(NAMES[op.who]);
+                self.federates[op.federate] = self.world.connected(NAMES[op.federate]);
             }
-            What::Resign { action: number } => return f.resign(action(number)),
-            What::Set { switch: Switch::Scope, value } => return f.set_scope(value),
-            What::Set { switch: Switch::Relevance, value } => return f.set_relevance(value),
-            What::Set { switch: Switch::Class, value } => return f.set_class_relevance(value),
-            What::Set { switch: Switch::Interaction, value } => return f.set_interaction_relevance(value),
-            what => return declare(f, what).unwrap_or_else(|| use_objects(f, what, step)),
+            Call::Resign { action: number } => return f.resign(action(number)),
+            Call::Set { switch: Switch::Scope, value } => return f.set_scope(value),
+            Call::Set { switch: Switch::Relevance, value } => return f.set_relevance(value),
+            Call::Set { switch: Switch::Class, value } => return f.set_class_relevance(value),
+            Call::Set { switch: Switch::Interaction, value } => return f.set_interaction_relevance(value),
+            call => return declare(f, call).unwrap_or_else(|| use_objects(f, call, step)),
         }
         Ok(())
     }
 
-    fn join(&mut self, who: usize, more: bool) -> Refused {
+    fn join(&mut self, federate: usize, more: bool) -> Refused {
         let text = fom::more();
         let modules: &[(&str, &str)] = if more { &[("more.xml", &text)] } else { &[] };
-        self.federates[who].join("F", modules)?;
+        self.federates[federate].join("F", modules)?;
         if more && !self.extended {
             self.extended = true;
             self.world.learn(modules);
@@ -118,12 +127,12 @@ impl Run {
     }
 }
 
-pub(crate) fn declare(f: &Fed, what: What) -> Option<Refused> {
-    Some(match what {
-        What::Publish { class, attributes } => f.publish(CLASSES[class], &names(attributes)),
-        What::Unpublish { class, attributes } => f.unpublish(CLASSES[class], &names(attributes)),
-        What::UnpublishClass { class } => f.unpublish_class(CLASSES[class]),
-        What::Subscribe { class, attributes, active, rate } => {
+pub(crate) fn declare(f: &Fed, call: Call) -> Option<Refused> {
+    Some(match call {
+        Call::Publish { class, attributes } => f.publish(CLASSES[class], &names(attributes)),
+        Call::Unpublish { class, attributes } => f.unpublish(CLASSES[class], &names(attributes)),
+        Call::UnpublishClass { class } => f.unpublish_class(CLASSES[class]),
+        Call::Subscribe { class, attributes, active, rate } => {
             let (class, attributes, rate) = (CLASSES[class], names(attributes), RATES[rate].0);
             match (active, rate) {
                 (true, "") => f.subscribe(class, &attributes),
@@ -132,52 +141,52 @@ pub(crate) fn declare(f: &Fed, what: What) -> Option<Refused> {
                 (false, rate) => f.subscribe_passively_at(class, &attributes, rate),
             }
         }
-        What::Unsubscribe { class, attributes } => f.unsubscribe(CLASSES[class], &names(attributes)),
-        What::UnsubscribeClass { class } => f.unsubscribe_class(CLASSES[class]),
-        What::PublishInteraction { class, publish: true } => f.publish_interaction(INTERACTIONS[class]),
-        What::PublishInteraction { class, publish: false } => f.unpublish_interaction(INTERACTIONS[class]),
-        What::SubscribeInteraction { class, active: true } => f.subscribe_interaction(INTERACTIONS[class]),
-        What::SubscribeInteraction { class, active: false } => {
+        Call::Unsubscribe { class, attributes } => f.unsubscribe(CLASSES[class], &names(attributes)),
+        Call::UnsubscribeClass { class } => f.unsubscribe_class(CLASSES[class]),
+        Call::PublishInteraction { class, publish: true } => f.publish_interaction(INTERACTIONS[class]),
+        Call::PublishInteraction { class, publish: false } => f.unpublish_interaction(INTERACTIONS[class]),
+        Call::SubscribeInteraction { class, active: true } => f.subscribe_interaction(INTERACTIONS[class]),
+        Call::SubscribeInteraction { class, active: false } => {
             f.subscribe_interaction_passively(INTERACTIONS[class])
         }
-        What::UnsubscribeInteraction { class } => f.unsubscribe_interaction(INTERACTIONS[class]),
-        What::PublishDirected { class, interactions } => {
+        Call::UnsubscribeInteraction { class } => f.unsubscribe_interaction(INTERACTIONS[class]),
+        Call::PublishDirected { class, interactions } => {
             f.publish_directed(CLASSES[class], &directed(interactions))
         }
-        What::UnpublishDirected { class, interactions } => {
+        Call::UnpublishDirected { class, interactions } => {
             f.unpublish_directed(CLASSES[class], &directed(interactions))
         }
-        What::SubscribeDirected { class, interactions, universally: true } => {
+        Call::SubscribeDirected { class, interactions, universally: true } => {
             f.subscribe_universally(CLASSES[class], &directed(interactions))
         }
-        What::SubscribeDirected { class, interactions, universally: false } => {
+        Call::SubscribeDirected { class, interactions, universally: false } => {
             f.subscribe_directed(CLASSES[class], &directed(interactions))
         }
-        What::UnsubscribeDirected { class, interactions } => {
+        Call::UnsubscribeDirected { class, interactions } => {
             f.unsubscribe_directed(CLASSES[class], &directed(interactions))
         }
         _ => return None,
     })
 }
 
-pub(crate) fn use_objects(f: &Fed, what: What, step: usize) -> Refused {
-    match what {
-        What::Register { class } => f.register(CLASSES[class]).map(|_| ()),
-        What::Update { instance, attributes } => {
+pub(crate) fn use_objects(f: &Fed, call: Call, step: usize) -> Refused {
+    match call {
+        Call::Register { class } => f.register(CLASSES[class]).map(|_| ()),
+        Call::Update { instance, attributes } => {
             let values: Vec<_> = names(attributes).iter().map(|name| format!("{name}={step}")).collect();
             f.update(instance, &values.join(" "))
         }
-        What::Delete { instance } => f.delete(instance),
-        What::LocalDelete { instance } => f.local_delete(instance),
-        What::Request { instance, attributes } => f.request(instance, &names(attributes), ""),
-        What::RequestOfClass { class, attributes } => {
+        Call::Delete { instance } => f.delete(instance),
+        Call::LocalDelete { instance } => f.local_delete(instance),
+        Call::Request { instance, attributes } => f.request(instance, &names(attributes), ""),
+        Call::RequestOfClass { class, attributes } => {
             f.request_of_class(CLASSES[class], &names(attributes), "")
         }
-        What::ChangeTransportation { instance, attributes, reliable } => {
+        Call::ChangeTransportation { instance, attributes, reliable } => {
             let how = if reliable { "reliable" } else { "bestEffort" };
             f.change_transportation(instance, &names(attributes), how)
         }
-        What::Send { class, parameters } => {
+        Call::Send { class, parameters } => {
             let values: Vec<_> = [(1, "p=1"), (2, "q=1")]
                 .iter()
                 .filter(|(bit, _)| parameters & bit != 0)
@@ -185,7 +194,7 @@ pub(crate) fn use_objects(f: &Fed, what: What, step: usize) -> Refused {
                 .collect();
             f.send(INTERACTIONS[class], &values.join(" "))
         }
-        What::Direct { interaction, instance } => f.direct(DIRECTED[interaction], instance, ""),
+        Call::Direct { interaction, instance } => f.direct(DIRECTED[interaction], instance, ""),
         other => unreachable!("{other:?} was dealt with"),
     }
 }

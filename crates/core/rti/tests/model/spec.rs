@@ -1,6 +1,6 @@
 //! The standard in the plainest form: sets, and differences between before and after.
 
-use crate::op::{ATTRIBUTES, CLASSES, INTERACTIONS, Mask, Op, RATES, Switch, What};
+use crate::op::{ATTRIBUTES, CLASSES, Call, INTERACTIONS, Mask, Op, RATES, Switch};
 use hla::Exception::{self, *};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,7 @@ enum Relevance {
     Rate(usize),
 }
 
-/// The model; callbacks that it expects are collected in `told`.
+/// The model; callbacks that it expects are collected in `notified`.
 #[derive(Clone)]
 pub(crate) struct Spec {
     pub(crate) federates: [Option<Federate>; 3],
@@ -48,7 +48,7 @@ pub(crate) struct Spec {
     pub(crate) now: u64,
     auto_provide: bool,
     advisories: bool,
-    pub(crate) told: [Vec<String>; 3],
+    pub(crate) notified: [Vec<String>; 3],
 }
 
 /// The state that advisories report.
@@ -91,24 +91,24 @@ impl Spec {
             now: 0,
             auto_provide,
             advisories,
-            told: Default::default(),
+            notified: Default::default(),
         }
     }
 
-    pub(crate) fn of(&self, who: usize) -> &Federate {
-        self.federates[who].as_ref().expect("checked")
+    pub(crate) fn of(&self, federate: usize) -> &Federate {
+        self.federates[federate].as_ref().expect("checked")
     }
 
-    pub(crate) fn of_mut(&mut self, who: usize) -> &mut Federate {
-        self.federates[who].as_mut().expect("checked")
+    pub(crate) fn of_mut(&mut self, federate: usize) -> &mut Federate {
+        self.federates[federate].as_mut().expect("checked")
     }
 
     pub(crate) fn joined(&self) -> impl Iterator<Item = (usize, &Federate)> {
-        self.federates.iter().enumerate().filter_map(|(who, federate)| Some((who, federate.as_ref()?)))
+        self.federates.iter().enumerate().filter_map(|(joined, federate)| Some((joined, federate.as_ref()?)))
     }
 
-    pub(crate) fn tell(&mut self, who: usize, callback: String) {
-        self.told[who].push(callback);
+    pub(crate) fn notify(&mut self, federate: usize, callback: String) {
+        self.notified[federate].push(callback);
     }
 
     fn is_available(&self, attribute: usize, class: usize) -> bool {
@@ -134,38 +134,39 @@ impl Spec {
         if listed.iter().all(available) { Ok(listed) } else { Err(InteractionClassNotDefined) }
     }
 
-    pub(crate) fn known(&self, who: usize, instance: u32) -> Result<(&Instance, usize), Exception> {
+    pub(crate) fn known(&self, federate: usize, instance: u32) -> Result<(&Instance, usize), Exception> {
         let object = self.instances.get(&instance).ok_or(ObjectInstanceNotKnown)?;
-        Ok((object, *object.known.get(&who).ok_or(ObjectInstanceNotKnown)?))
+        Ok((object, *object.known.get(&federate).ok_or(ObjectInstanceNotKnown)?))
     }
 
-    pub(crate) fn owned(&self, who: usize, instance: u32, attributes: Mask) -> Result<(), Exception> {
-        let (object, known_as) = self.known(who, instance)?;
+    pub(crate) fn owned(&self, federate: usize, instance: u32, attributes: Mask) -> Result<(), Exception> {
+        let (object, known_as) = self.known(federate, instance)?;
         for attribute in members(attributes) {
             if !self.is_available(attribute, known_as) {
                 return Err(AttributeNotDefined);
             }
-            if object.owners.get(&attribute) != Some(&who) {
+            if object.owners.get(&attribute) != Some(&federate) {
                 return Err(AttributeNotOwned);
             }
         }
         Ok(())
     }
 
-    pub(crate) fn scope(&self, who: usize, instance: &Instance) -> BTreeSet<usize> {
-        let Some(&known_as) = instance.known.get(&who) else { return BTreeSet::new() };
-        let subscribed = |attribute: &usize| self.of(who).subscriptions.contains_key(&(known_as, *attribute));
-        let others = instance.owners.iter().filter(|(_, owner)| **owner != who);
+    pub(crate) fn scope(&self, federate: usize, instance: &Instance) -> BTreeSet<usize> {
+        let Some(&known_as) = instance.known.get(&federate) else { return BTreeSet::new() };
+        let subscribed =
+            |attribute: &usize| self.of(federate).subscriptions.contains_key(&(known_as, *attribute));
+        let others = instance.owners.iter().filter(|(_, owner)| **owner != federate);
         others.map(|(&attribute, _)| attribute).filter(subscribed).collect()
     }
 
     fn relevance(&self, instance: &Instance, attribute: usize) -> Relevance {
         let mut relevance = Relevance::Off;
-        for (who, federate) in self.joined() {
-            if !self.scope(who, instance).contains(&attribute) {
+        for (joined, federate) in self.joined() {
+            if !self.scope(joined, instance).contains(&attribute) {
                 continue;
             }
-            let (active, rate) = federate.subscriptions[&(instance.known[&who], attribute)];
+            let (active, rate) = federate.subscriptions[&(instance.known[&joined], attribute)];
             relevance = match relevance {
                 _ if !active => relevance,
                 _ if rate == 0 => return Relevance::On,
@@ -184,27 +185,27 @@ impl Spec {
             interactions: BTreeMap::new(),
         };
         for (&number, instance) in &self.instances {
-            for (who, _) in self.joined() {
-                view.scope.insert((who, number), self.scope(who, instance));
+            for (joined, _) in self.joined() {
+                view.scope.insert((joined, number), self.scope(joined, instance));
             }
             for (&attribute, &owner) in &instance.owners {
                 view.relevance.insert((number, attribute), (owner, self.relevance(instance, attribute)));
             }
         }
-        for (who, federate) in self.joined() {
-            let others = || self.joined().filter(|(other, _)| *other != who);
+        for (joined, federate) in self.joined() {
+            let others = || self.joined().filter(|(other, _)| *other != joined);
             for (&class, published) in &federate.publications {
                 let wanted = others().any(|(_, other)| {
                     let mut at = lineage(class).flat_map(|class| published.iter().map(move |&a| (class, a)));
                     at.any(|key| other.subscriptions.get(&key).is_some_and(|how| how.0))
                 });
-                view.registration.insert((who, class), wanted);
+                view.registration.insert((joined, class), wanted);
             }
             for &class in &federate.interactions {
                 let wanted = others().any(|(_, other)| {
                     (0..=class).any(|at| other.subscribed_interactions.get(&at) == Some(&true))
                 });
-                view.interactions.insert((who, class), wanted);
+                view.interactions.insert((joined, class), wanted);
             }
         }
         view
@@ -214,19 +215,20 @@ impl Spec {
     fn settle(&mut self, before: &View) {
         let mut found = Vec::new();
         for (&number, instance) in &self.instances {
-            for (who, federate) in self.joined().filter(|(who, _)| !instance.known.contains_key(who)) {
+            for (joined, federate) in self.joined().filter(|(joined, _)| !instance.known.contains_key(joined))
+            {
                 let sees = |class: &usize| {
-                    let mut others = instance.owners.iter().filter(|(_, owner)| **owner != who);
+                    let mut others = instance.owners.iter().filter(|(_, owner)| **owner != joined);
                     others.any(|(&attribute, _)| federate.subscriptions.contains_key(&(*class, attribute)))
                 };
-                found.extend(lineage(instance.class).find(sees).map(|class| (who, number, class)));
+                found.extend(lineage(instance.class).find(sees).map(|class| (joined, number, class)));
             }
         }
-        for (who, number, class) in found {
+        for (joined, number, class) in found {
             let instance = self.instances.get_mut(&number).expect("just seen");
-            instance.known.insert(who, class);
+            instance.known.insert(joined, class);
             let producer = NAMES[instance.producer];
-            self.tell(who, format!("discover({number}, {}, {producer})", CLASSES[class]));
+            self.notify(joined, format!("discover({number}, {}, {producer})", CLASSES[class]));
         }
         let after = self.view();
         self.advise_of_scope(before, &after);
@@ -235,24 +237,24 @@ impl Spec {
 
     fn advise_of_scope(&mut self, before: &View, after: &View) {
         let none = BTreeSet::new();
-        for (&(who, number), now) in &after.scope {
-            let was = before.scope.get(&(who, number)).unwrap_or(&none);
-            let tells = self.of(who).switches[Switch::Scope as usize];
+        for (&(federate, number), now) in &after.scope {
+            let was = before.scope.get(&(federate, number)).unwrap_or(&none);
+            let tells = self.of(federate).switches[Switch::Scope as usize];
             let owners = self.instances[&number].owners.clone();
             for attribute in now.difference(was) {
                 let name = ATTRIBUTES[*attribute].0;
                 if tells {
-                    self.tell(who, format!("inScope({number}, {name})"));
+                    self.notify(federate, format!("inScope({number}, {name})"));
                 }
                 if self.auto_provide {
-                    self.tell(owners[attribute], format!("provide({number}, {name})"));
+                    self.notify(owners[attribute], format!("provide({number}, {name})"));
                 }
             }
-            let Some(&known_as) = self.instances[&number].known.get(&who) else { continue };
+            let Some(&known_as) = self.instances[&number].known.get(&federate) else { continue };
             for &attribute in was.difference(now) {
                 // It is not told of attributes that it unsubscribed itself.
-                if tells && self.of(who).subscriptions.contains_key(&(known_as, attribute)) {
-                    self.tell(who, format!("outOfScope({number}, {})", ATTRIBUTES[attribute].0));
+                if tells && self.of(federate).subscriptions.contains_key(&(known_as, attribute)) {
+                    self.notify(federate, format!("outOfScope({number}, {})", ATTRIBUTES[attribute].0));
                 }
             }
         }
@@ -263,7 +265,7 @@ impl Spec {
             let was = before.relevance.get(&(number, attribute)).map_or(Relevance::Off, |&(_, was)| was);
             if now != was && self.of(owner).switches[Switch::Relevance as usize] {
                 let name = ATTRIBUTES[attribute].0;
-                self.tell(
+                self.notify(
                     owner,
                     match now {
                         Relevance::Off => format!("updatesOff({number}, {name})"),
@@ -273,118 +275,119 @@ impl Spec {
                 );
             }
         }
-        for (&(who, class), &now) in &after.registration {
-            let was = before.registration.get(&(who, class)).copied().unwrap_or(false);
-            if now != was && self.of(who).switches[Switch::Class as usize] {
+        for (&(federate, class), &now) in &after.registration {
+            let was = before.registration.get(&(federate, class)).copied().unwrap_or(false);
+            if now != was && self.of(federate).switches[Switch::Class as usize] {
                 let verb = if now { "start" } else { "stop" };
-                self.tell(who, format!("{verb}Registration({})", CLASSES[class]));
+                self.notify(federate, format!("{verb}Registration({})", CLASSES[class]));
             }
         }
-        for (&(who, class), &now) in &after.interactions {
-            let was = before.interactions.get(&(who, class)).copied().unwrap_or(false);
-            if now != was && self.of(who).switches[Switch::Interaction as usize] {
+        for (&(federate, class), &now) in &after.interactions {
+            let was = before.interactions.get(&(federate, class)).copied().unwrap_or(false);
+            if now != was && self.of(federate).switches[Switch::Interaction as usize] {
                 let state = if now { "On" } else { "Off" };
-                self.tell(who, format!("interactions{state}({})", INTERACTIONS[class]));
+                self.notify(federate, format!("interactions{state}({})", INTERACTIONS[class]));
             }
         }
     }
 
-    /// One call. Returns its outcome; all callbacks are in `told`. `value` is the value in updates.
+    /// One call. Returns its outcome; all callbacks are in `notified`. `value` is the value in
+    /// updates.
     pub(crate) fn apply(&mut self, op: &Op, value: usize) -> Result<(), Exception> {
         let mut before = self.view();
-        match op.what {
-            What::Pass { milliseconds } => self.now += milliseconds,
-            What::Join { more } => {
-                if self.federates[op.who].is_some() {
+        match op.call {
+            Call::Pass { milliseconds } => self.now += milliseconds,
+            Call::Join { more } => {
+                if self.federates[op.federate].is_some() {
                     return Err(FederateAlreadyExecutionMember);
                 }
                 self.extended |= more;
-                self.federates[op.who] =
+                self.federates[op.federate] =
                     Some(Federate { switches: [self.advisories; 4], ..Federate::default() });
             }
-            What::Lose { directive } => {
-                if self.federates[op.who].is_some() {
-                    self.leave(op.who, directive, true)?;
+            Call::Lose { directive } => {
+                if self.federates[op.federate].is_some() {
+                    self.leave(op.federate, directive, true)?;
                 }
             }
-            _ if self.federates[op.who].is_none() => return Err(FederateNotExecutionMember),
-            What::Resign { action } => self.leave(op.who, action, false)?,
-            What::LocalDelete { instance } => {
-                self.forget(op.who, instance)?;
-                before.scope.remove(&(op.who, instance));
+            _ if self.federates[op.federate].is_none() => return Err(FederateNotExecutionMember),
+            Call::Resign { action } => self.leave(op.federate, action, false)?,
+            Call::LocalDelete { instance } => {
+                self.forget(op.federate, instance)?;
+                before.scope.remove(&(op.federate, instance));
             }
-            what => self.apply_member(op.who, what, value)?,
+            call => self.apply_member(op.federate, call, value)?,
         }
         self.settle(&before);
         Ok(())
     }
 
-    fn apply_member(&mut self, who: usize, what: What, value: usize) -> Result<(), Exception> {
-        match what {
-            What::Publish { class, attributes } => {
+    fn apply_member(&mut self, federate: usize, call: Call, value: usize) -> Result<(), Exception> {
+        match call {
+            Call::Publish { class, attributes } => {
                 let attributes = self.check(class, attributes)?;
                 if !attributes.is_empty() {
-                    let published = self.of_mut(who).publications.entry(class).or_default();
+                    let published = self.of_mut(federate).publications.entry(class).or_default();
                     published.extend(attributes);
                     published.insert(0);
                 }
             }
-            What::Unpublish { class, attributes } => {
+            Call::Unpublish { class, attributes } => {
                 let attributes = self.check(class, attributes)?;
-                self.unpublish(who, class, &attributes);
+                self.unpublish(federate, class, &attributes);
             }
-            What::UnpublishClass { class } => {
+            Call::UnpublishClass { class } => {
                 self.check_class(class)?;
-                self.unpublish(who, class, &(0..ATTRIBUTES.len()).collect());
+                self.unpublish(federate, class, &(0..ATTRIBUTES.len()).collect());
             }
-            What::Subscribe { class, attributes, active, rate } => {
+            Call::Subscribe { class, attributes, active, rate } => {
                 let attributes = self.check(class, attributes)?;
                 let how = attributes.into_iter().map(|attribute| ((class, attribute), (active, rate)));
-                self.of_mut(who).subscriptions.extend(how);
+                self.of_mut(federate).subscriptions.extend(how);
             }
-            What::Unsubscribe { class, attributes } => {
+            Call::Unsubscribe { class, attributes } => {
                 let attributes = self.check(class, attributes)?;
-                self.of_mut(who)
+                self.of_mut(federate)
                     .subscriptions
                     .retain(|key, _| key.0 != class || !attributes.contains(&key.1));
             }
-            What::UnsubscribeClass { class } => {
+            Call::UnsubscribeClass { class } => {
                 self.check_class(class)?;
-                self.of_mut(who).subscriptions.retain(|key, _| key.0 != class);
+                self.of_mut(federate).subscriptions.retain(|key, _| key.0 != class);
             }
-            What::PublishInteraction { class, publish: true } => {
-                self.of_mut(who).interactions.insert(class);
+            Call::PublishInteraction { class, publish: true } => {
+                self.of_mut(federate).interactions.insert(class);
             }
-            What::PublishInteraction { class, publish: false } => {
-                self.of_mut(who).interactions.remove(&class);
+            Call::PublishInteraction { class, publish: false } => {
+                self.of_mut(federate).interactions.remove(&class);
             }
-            What::SubscribeInteraction { class, active } => {
-                self.of_mut(who).subscribed_interactions.insert(class, active);
+            Call::SubscribeInteraction { class, active } => {
+                self.of_mut(federate).subscribed_interactions.insert(class, active);
             }
-            What::UnsubscribeInteraction { class } => {
-                self.of_mut(who).subscribed_interactions.remove(&class);
+            Call::UnsubscribeInteraction { class } => {
+                self.of_mut(federate).subscribed_interactions.remove(&class);
             }
-            What::PublishDirected { class, interactions } => {
+            Call::PublishDirected { class, interactions } => {
                 let listed = self.check_directed(class, interactions)?;
-                self.of_mut(who).directed.extend(listed.into_iter().map(|at| (class, at)));
+                self.of_mut(federate).directed.extend(listed.into_iter().map(|at| (class, at)));
             }
-            What::UnpublishDirected { class, interactions } => {
+            Call::UnpublishDirected { class, interactions } => {
                 let listed = self.check_directed(class, interactions)?;
-                self.of_mut(who).directed.retain(|key| key.0 != class || !listed.contains(&key.1));
+                self.of_mut(federate).directed.retain(|key| key.0 != class || !listed.contains(&key.1));
             }
-            What::SubscribeDirected { class, interactions, universally } => {
+            Call::SubscribeDirected { class, interactions, universally } => {
                 let listed = self.check_directed(class, interactions)?;
                 let how = listed.into_iter().map(|at| ((class, at), universally));
-                self.of_mut(who).subscribed_directed.extend(how);
+                self.of_mut(federate).subscribed_directed.extend(how);
             }
-            What::UnsubscribeDirected { class, interactions } => {
+            Call::UnsubscribeDirected { class, interactions } => {
                 let listed = self.check_directed(class, interactions)?;
-                self.of_mut(who)
+                self.of_mut(federate)
                     .subscribed_directed
                     .retain(|key, _| key.0 != class || !listed.contains(&key.1));
             }
-            What::Set { switch, value } => self.of_mut(who).switches[switch as usize] = value,
-            other => return self.apply_to_objects(who, other, value),
+            Call::Set { switch, value } => self.of_mut(federate).switches[switch as usize] = value,
+            other => return self.apply_to_objects(federate, other, value),
         }
         Ok(())
     }

@@ -18,9 +18,9 @@ fn registration_and_interactions_are_wanted_elsewhere() -> Refused {
         b.subscribe("C", &["a"])?;
         b.subscribe_interaction("I")?;
         cluster.settle();
-        let mut told = a.callbacks();
-        told.sort();
-        assert_eq!(told, ["interactionsOn(I.J)", "startRegistration(C.S)"]);
+        let mut notified = a.callbacks();
+        notified.sort();
+        assert_eq!(notified, ["interactionsOn(I.J)", "startRegistration(C.S)"]);
         c.subscribe("C.S", &["a"])?;
         cluster.settle();
         b.unsubscribe_class("C")?;
@@ -36,9 +36,9 @@ fn registration_and_interactions_are_wanted_elsewhere() -> Refused {
         a.skip();
         cluster.kill(1);
         cluster.settle();
-        let mut told = a.callbacks();
-        told.sort();
-        assert_eq!(told, ["interactionsOff(I.J)", "stopRegistration(C.S)"]);
+        let mut notified = a.callbacks();
+        notified.sort();
+        assert_eq!(notified, ["interactionsOff(I.J)", "stopRegistration(C.S)"]);
         cluster.assert_silent();
     }
     Ok(())

@@ -47,7 +47,7 @@ pub(crate) struct Cluster {
     /// When the last message between a pair of nodes arrives.
     last: BTreeMap<(usize, usize), Moment>,
     interests: BTreeSet<(NetTopic, usize)>,
-    offers: BTreeSet<(NetTopic, usize)>,
+    advertisements: BTreeSet<(NetTopic, usize)>,
     wanted: BTreeSet<(NetTopic, usize)>,
     pub(crate) dead: BTreeSet<usize>,
     /// Pairs of nodes between which nothing passes.
@@ -124,7 +124,7 @@ impl Cluster {
             sent: 0,
             last: BTreeMap::new(),
             interests: BTreeSet::new(),
-            offers: BTreeSet::new(),
+            advertisements: BTreeSet::new(),
             wanted: BTreeSet::new(),
             dead: BTreeSet::new(),
             cut: BTreeSet::new(),
@@ -268,8 +268,8 @@ impl Cluster {
                     set_edge(&mut self.interests, (topic, node), any);
                     self.refresh_wanted(topic);
                 }
-                Some(Outgoing::Offer { topic, any }) => {
-                    set_edge(&mut self.offers, (topic, node), any);
+                Some(Outgoing::Advertise { topic, any }) => {
+                    set_edge(&mut self.advertisements, (topic, node), any);
                     self.refresh_wanted(topic);
                 }
             }
@@ -279,7 +279,7 @@ impl Cluster {
     fn refresh_wanted(&mut self, topic: NetTopic) {
         for node in 0..self.worlds.len() {
             let wants = |other: usize| other != node && self.interests.contains(&(topic, other));
-            let any = self.offers.contains(&(topic, node)) && (0..self.worlds.len()).any(wants);
+            let any = self.advertisements.contains(&(topic, node)) && (0..self.worlds.len()).any(wants);
             let changed =
                 if any { self.wanted.insert((topic, node)) } else { self.wanted.remove(&(topic, node)) };
             if changed {
@@ -333,10 +333,10 @@ impl Cluster {
         self.align();
         self.dead.insert(node);
         self.interests.retain(|(_, at)| *at != node);
-        self.offers.retain(|(_, at)| *at != node);
-        let speaker = self.live()[0];
+        self.advertisements.retain(|(_, at)| *at != node);
+        let proposer = self.live()[0];
         let command = Command::RemoveNode { key: key(node) };
-        self.log.borrow_mut().push((key(speaker), command.to_bytes()));
+        self.log.borrow_mut().push((key(proposer), command.to_bytes()));
         self.align();
     }
 
@@ -391,7 +391,7 @@ fn finish(inner: &mut Inner) {
 }
 
 /// Notes what a node tells its routers about a topic. Only changes may be told.
-fn set_edge(told: &mut BTreeSet<(NetTopic, usize)>, edge: (NetTopic, usize), any: bool) {
-    let changed = if any { told.insert(edge) } else { told.remove(&edge) };
+fn set_edge(notified: &mut BTreeSet<(NetTopic, usize)>, edge: (NetTopic, usize), any: bool) {
+    let changed = if any { notified.insert(edge) } else { notified.remove(&edge) };
     assert!(changed, "told at edges only");
 }

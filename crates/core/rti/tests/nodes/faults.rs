@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Whether the callbacks about instances are consistent: discovery first, nothing after removal.
-pub(crate) fn is_sound(told: &[String]) -> bool {
+pub(crate) fn is_sound(notified: &[String]) -> bool {
     let mut known = BTreeSet::new();
-    told.iter().all(|callback| {
+    notified.iter().all(|callback| {
         let Some((kind, rest)) = callback.split_once('(') else { return false };
         let subject = rest.split(',').next().unwrap_or_default().to_owned();
         match kind {
@@ -176,14 +176,14 @@ fn random_lives_and_deaths_under_a_bad_network_converge() -> Refused {
                 cluster.kill(2);
                 instances.retain(|(owner, _)| *owner != 2);
             }
-            let who = next(cluster.live().len() as u64) as usize;
-            let f = &federates[who];
+            let federate = next(cluster.live().len() as u64) as usize;
+            let f = &federates[federate];
             let class = if next(3) == 0 { "C.S" } else { "C" };
             match next(9) {
                 0 => f.subscribe(class, &["a"])?,
                 1 => f.unsubscribe_class(class)?,
                 2 => f.publish(class, &["a"])?,
-                3..=4 => instances.extend(f.register(class).ok().map(|x| (who, x))),
+                3..=4 => instances.extend(f.register(class).ok().map(|x| (federate, x))),
                 5..=6 if !instances.is_empty() => {
                     let (owner, x) = instances[next(instances.len() as u64) as usize];
                     // It may be gone, or no longer owned.
@@ -207,8 +207,8 @@ fn random_lives_and_deaths_under_a_bad_network_converge() -> Refused {
         cluster.settle();
         cluster.assert_converged();
         for f in federates {
-            let told = f.callbacks();
-            assert!(is_sound(&told), "seed {seed}: {told:?}");
+            let notified = f.callbacks();
+            assert!(is_sound(&notified), "seed {seed}: {notified:?}");
         }
         cluster.assert_silent();
     }

@@ -3,7 +3,7 @@
 
 use crate::cluster::{Cluster, Faults, SOUND};
 use crate::common::{Fed, Refused, fom};
-use crate::op::{self, Op, Switch, What};
+use crate::op::{self, Call, Op, Switch};
 use crate::run::{action, declare, discoveries_lead, split, use_objects};
 use crate::spec::{NAMES, Spec};
 use proptest::prelude::*;
@@ -52,19 +52,26 @@ fn compare(auto_provide: bool, faults: Faults, seed: u64, ops: &[Op]) -> Result<
         let outcome = run.apply(op, step, last + 1);
         prop_assert_eq!(outcome, expected, "step {}: {:?}", step, op);
         run.cluster.run(Duration::from_secs(2));
-        for (who, federate) in run.federates.iter().enumerate() {
-            let told: Vec<String> =
+        for (joined, federate) in run.federates.iter().enumerate() {
+            let notified: Vec<String> =
                 federate.callbacks().iter().map(|callback| run.numbered(callback)).collect();
-            prop_assert!(discoveries_lead(&told), "step {}: {:?} told {} {:?}", step, op, NAMES[who], told);
-            let mut told: Vec<String> = told.iter().flat_map(|callback| split(callback)).collect();
-            let mut expected = std::mem::take(&mut spec.told[who]);
+            prop_assert!(
+                discoveries_lead(&notified),
+                "step {}: {:?} told {} {:?}",
+                step,
+                op,
+                NAMES[joined],
+                notified
+            );
+            let mut notified: Vec<String> = notified.iter().flat_map(|callback| split(callback)).collect();
+            let mut expected = std::mem::take(&mut spec.notified[joined]);
             // The class at which another node's federate knows an instance is an estimate, see
             // `Objects::relevance_of`.
-            told.retain(|callback| !callback.starts_with("updates"));
+            notified.retain(|callback| !callback.starts_with("updates"));
             expected.retain(|callback| !callback.starts_with("updates"));
-            told.sort();
+            notified.sort();
             expected.sort();
-            prop_assert_eq!(told, expected, "step {}: {:?}, told to {}", step, op, NAMES[who]);
+            prop_assert_eq!(notified, expected, "step {}: {:?}, told to {}", step, op, NAMES[joined]);
         }
     }
     run.cluster.settle();
@@ -75,51 +82,51 @@ fn compare(auto_provide: bool, faults: Faults, seed: u64, ops: &[Op]) -> Result<
 
 /// Time passes between the steps, so rates mean nothing here.
 fn plain(op: Op) -> Op {
-    let what = match op.what {
-        What::Subscribe { class, attributes, active, .. } => {
-            What::Subscribe { class, attributes, active, rate: 0 }
+    let call = match op.call {
+        Call::Subscribe { class, attributes, active, .. } => {
+            Call::Subscribe { class, attributes, active, rate: 0 }
         }
-        What::Pass { .. } => What::Pass { milliseconds: 0 },
-        what => what,
+        Call::Pass { .. } => Call::Pass { milliseconds: 0 },
+        call => call,
     };
-    Op { what, ..op }
+    Op { call, ..op }
 }
 
 impl Run {
     fn apply(&mut self, op: &Op, step: usize, next: u32) -> Refused {
         self.cluster.align();
-        let f = &self.federates[op.who];
-        match self.at_node(op.what) {
-            What::Pass { .. } => Ok(()),
-            What::Join { more } => self.join(op.who, more),
-            What::Lose { directive } => {
+        let f = &self.federates[op.federate];
+        match self.at_node(op.call) {
+            Call::Pass { .. } => Ok(()),
+            Call::Join { more } => self.join(op.federate, more),
+            Call::Lose { directive } => {
                 // A caller that is not joined has no directive.
                 let _ = f.set_resign_directive(action(directive));
-                self.cluster.worlds[op.who].lose(f);
-                self.federates[op.who] = self.cluster.worlds[op.who].connected(NAMES[op.who]);
+                self.cluster.worlds[op.federate].lose(f);
+                self.federates[op.federate] = self.cluster.worlds[op.federate].connected(NAMES[op.federate]);
                 Ok(())
             }
-            What::Resign { action: number } => f.resign(action(number)),
-            What::Set { switch: Switch::Scope, value } => f.set_scope(value),
-            What::Set { switch: Switch::Relevance, value } => f.set_relevance(value),
-            What::Set { switch: Switch::Class, value } => f.set_class_relevance(value),
-            What::Set { switch: Switch::Interaction, value } => f.set_interaction_relevance(value),
-            What::Register { class } => {
+            Call::Resign { action: number } => f.resign(action(number)),
+            Call::Set { switch: Switch::Scope, value } => f.set_scope(value),
+            Call::Set { switch: Switch::Relevance, value } => f.set_relevance(value),
+            Call::Set { switch: Switch::Class, value } => f.set_class_relevance(value),
+            Call::Set { switch: Switch::Interaction, value } => f.set_interaction_relevance(value),
+            Call::Register { class } => {
                 let number = f.register(op::CLASSES[class])?;
                 self.instances.insert(next, number);
                 Ok(())
             }
-            what => declare(f, what).unwrap_or_else(|| use_objects(f, what, step)),
+            call => declare(f, call).unwrap_or_else(|| use_objects(f, call, step)),
         }
     }
 
-    fn join(&mut self, who: usize, more: bool) -> Refused {
+    fn join(&mut self, federate: usize, more: bool) -> Refused {
         let text = fom::more();
         let modules: &[(&str, &str)] = if more { &[("more.xml", &text)] } else { &[] };
-        self.federates[who].join("F", modules)?;
-        let handle = self.federates[who].handle.get();
+        self.federates[federate].join("F", modules)?;
+        let handle = self.federates[federate].handle.get();
         for world in &self.cluster.worlds {
-            world.0.borrow_mut().federates.insert(handle, NAMES[who].to_owned());
+            world.0.borrow_mut().federates.insert(handle, NAMES[federate].to_owned());
         }
         if more && !self.extended {
             self.extended = true;
@@ -130,22 +137,22 @@ impl Run {
 
     /// The operation with the number that the instance has at its node. An unknown number stays as
     /// it is.
-    fn at_node(&self, what: What) -> What {
+    fn at_node(&self, call: Call) -> Call {
         let number = |instance: u32| self.instances.get(&instance).copied().unwrap_or(0x00ff_ffff);
-        match what {
-            What::Update { instance, attributes } => What::Update { instance: number(instance), attributes },
-            What::Delete { instance } => What::Delete { instance: number(instance) },
-            What::LocalDelete { instance } => What::LocalDelete { instance: number(instance) },
-            What::Request { instance, attributes } => {
-                What::Request { instance: number(instance), attributes }
+        match call {
+            Call::Update { instance, attributes } => Call::Update { instance: number(instance), attributes },
+            Call::Delete { instance } => Call::Delete { instance: number(instance) },
+            Call::LocalDelete { instance } => Call::LocalDelete { instance: number(instance) },
+            Call::Request { instance, attributes } => {
+                Call::Request { instance: number(instance), attributes }
             }
-            What::ChangeTransportation { instance, attributes, reliable } => {
-                What::ChangeTransportation { instance: number(instance), attributes, reliable }
+            Call::ChangeTransportation { instance, attributes, reliable } => {
+                Call::ChangeTransportation { instance: number(instance), attributes, reliable }
             }
-            What::Direct { interaction, instance } => {
-                What::Direct { interaction, instance: number(instance) }
+            Call::Direct { interaction, instance } => {
+                Call::Direct { interaction, instance: number(instance) }
             }
-            what => what,
+            call => call,
         }
     }
 

@@ -63,10 +63,10 @@ fn what_is_said_before_anybody_can_have_heard_of_it_arrives() -> Refused {
         cluster.run(Duration::from_millis(100));
         cluster.behind.clear();
         cluster.settle();
-        let mut told = b.callbacks();
-        told.sort();
+        let mut notified = b.callbacks();
+        notified.sort();
         assert_eq!(
-            told,
+            notified,
             [
                 "discover(1, C, A)",
                 "receive(I, p=1, reliable, A)",
@@ -147,9 +147,9 @@ fn a_directed_interaction_comes_after_the_discovery_of_its_instance() -> Refused
             let x = a.register("C")?;
             a.direct("D", x, "x=1")?;
             cluster.settle();
-            let told =
+            let notified =
                 [format!("discover({number}, C, A)"), format!("directed(D, {number}, x=1, reliable, A)")];
-            assert_eq!(b.callbacks(), told);
+            assert_eq!(b.callbacks(), notified);
         }
         Ok(())
     })
@@ -315,9 +315,9 @@ fn transportation_types_change_and_are_queried_across_nodes() -> Refused {
         b.skip();
         a.update(x, "a=1 b=2")?;
         cluster.settle();
-        let mut told = b.callbacks();
-        told.retain(|callback| callback != "reflect(1, b=2, bestEffort, A)");
-        assert_eq!(told, ["reflect(1, a=1, reliable, A)"]);
+        let mut notified = b.callbacks();
+        notified.retain(|callback| callback != "reflect(1, b=2, bestEffort, A)");
+        assert_eq!(notified, ["reflect(1, a=1, reliable, A)"]);
         a.change_transportation(x, &["b"], "reliable")?;
         a.change_interaction_transportation("I", "bestEffort")?;
         cluster.settle();
@@ -325,10 +325,10 @@ fn transportation_types_change_and_are_queried_across_nodes() -> Refused {
         b.query_interaction_transportation(a.handle.get(), "I")?;
         a.update(x, "b=3")?;
         cluster.settle();
-        let mut told = b.callbacks();
-        told.sort();
+        let mut notified = b.callbacks();
+        notified.sort();
         assert_eq!(
-            told,
+            notified,
             [
                 "reflect(1, b=3, reliable, A)",
                 "reportTransportation(1, b, reliable)",
@@ -367,11 +367,11 @@ fn a_late_node_gets_a_snapshot_in_parts() -> Refused {
             }
         }
         cluster.settle();
-        let told = c.callbacks();
+        let notified = c.callbacks();
         assert_eq!(cluster.instances(2).len(), 20 + 10 + 10);
-        let count = |kind: &str| told.iter().filter(|callback| callback.starts_with(kind)).count();
+        let count = |kind: &str| notified.iter().filter(|callback| callback.starts_with(kind)).count();
         assert_eq!(count("discover") - count("remove"), 40);
-        assert!(crate::faults::is_sound(&told), "{told:?}");
+        assert!(crate::faults::is_sound(&notified), "{notified:?}");
         cluster.assert_converged();
         cluster.assert_silent();
         Ok(())
@@ -394,10 +394,10 @@ fn what_a_single_node_had_before_it_became_one_of_many_is_discovered() -> Refuse
         a.update(x, "a=2")?;
         a.send("I", "p=1")?;
         cluster.settle();
-        let mut told = b.callbacks();
-        told.sort();
+        let mut notified = b.callbacks();
+        notified.sort();
         let expected = ["discover(1, C, A)", "receive(I, p=1, reliable, A)", "reflect(1, a=2, reliable, A)"];
-        assert_eq!(told, expected);
+        assert_eq!(notified, expected);
         cluster.assert_converged();
         cluster.assert_silent();
         Ok(())
@@ -433,9 +433,12 @@ fn a_model_is_extended_while_messages_are_on_their_way() -> Refused {
         assert!(!b.callbacks().iter().any(|callback| callback.contains("Late")), "unknown here yet");
         cluster.behind.clear();
         cluster.settle();
-        let told = b.callbacks();
+        let notified = b.callbacks();
         let place = |callback: &str| {
-            told.iter().position(|told| told == callback).unwrap_or_else(|| panic!("{callback} in {told:?}"))
+            notified
+                .iter()
+                .position(|notified| notified == callback)
+                .unwrap_or_else(|| panic!("{callback} in {notified:?}"))
         };
         assert!(place("discover(2, C, Late)") < place("reflect(2, a=2, reliable, Late)"));
         assert!(place("discover(3, C, Late)") < place("reflect(3, a=4, reliable, Late)"));

@@ -26,15 +26,15 @@ fn bound_models(world: &World, models: usize) {
 }
 
 /// Makes a call for which there is no memory. It must be refused and change nothing.
-fn assert_no_room(world: &World, f: &Fed, what: &str, call: impl Fn() -> Refused) {
+fn assert_no_room(world: &World, f: &Fed, service: &str, call: impl Fn() -> Refused) {
     let before = used(world);
     bound(world, before);
     f.skip();
-    assert_eq!(call(), Err(RTIinternalError), "{what}");
-    assert_eq!((used(world), f.callbacks()), (before, Vec::new()), "{what} has no effect");
+    assert_eq!(call(), Err(RTIinternalError), "{service}");
+    assert_eq!((used(world), f.callbacks()), (before, Vec::new()), "{service} has no effect");
     bound(world, usize::MAX);
-    assert_eq!(call(), Ok(()), "{what}");
-    assert!(used(world) > before, "{what} counts");
+    assert_eq!(call(), Ok(()), "{service}");
+    assert!(used(world) > before, "{service} counts");
 }
 
 #[test]

@@ -395,11 +395,11 @@ fn what_is_queued_for_a_federate_comes_in_order_and_complete() -> Refused {
         }
     }
     a.send("I", "p=1")?;
-    let told = b.callbacks();
-    assert_eq!(told.len(), 51);
-    for (value, callback) in told[..50].iter().enumerate() {
+    let notified = b.callbacks();
+    assert_eq!(notified.len(), 51);
+    for (value, callback) in notified[..50].iter().enumerate() {
         assert!(callback.ends_with(&format!("#{value})")), "{callback} is number {value}");
     }
-    assert_eq!(told[50], "receive(I, p=1, reliable, A)");
+    assert_eq!(notified[50], "receive(I, p=1, reliable, A)");
     Ok(())
 }

@@ -86,9 +86,9 @@ fn reliable_values_displace_best_effort_ones() -> Refused {
     update(&world, &a, "a", 0..3);
     assert_eq!(overloaded(&world), []);
     a.update(1, "a=3")?;
-    let told = b.callbacks();
+    let notified = b.callbacks();
     let expected: Vec<_> = (0..4).map(|value| format!("reflect(1, a={value}, reliable, A)")).collect();
-    assert_eq!(told, expected);
+    assert_eq!(notified, expected);
     Ok(())
 }
 

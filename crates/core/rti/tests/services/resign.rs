@@ -104,11 +104,14 @@ fn lost_with_module(switches: &str) -> Refused<(ResignAction, Vec<String>, (usiz
 
 #[test]
 fn a_node_chooses_the_directive_that_the_modules_leave_open() -> Refused {
-    let (directive, told, left) = lost_with_module("")?;
-    assert_eq!((directive, told, left), (DeleteObjectsThenDivest, vec!["remove(1, A)".to_owned()], (0, 0)));
+    let (directive, notified, left) = lost_with_module("")?;
+    assert_eq!(
+        (directive, notified, left),
+        (DeleteObjectsThenDivest, vec!["remove(1, A)".to_owned()], (0, 0))
+    );
     let says_none = "<automaticResignAction resignAction=\"NoAction\"/>";
-    let (directive, told, left) = lost_with_module(says_none)?;
-    assert_eq!((directive, told, left), (NoAction, vec!["outOfScope(1, a)".to_owned()], (1, 1)));
+    let (directive, notified, left) = lost_with_module(says_none)?;
+    assert_eq!((directive, notified, left), (NoAction, vec!["outOfScope(1, a)".to_owned()], (1, 1)));
     Ok(())
 }
 

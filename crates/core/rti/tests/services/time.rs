@@ -464,3 +464,49 @@ fn a_queued_message_that_is_no_longer_wanted_is_not_delivered() -> Refused {
     assert_eq!(b.callbacks(), ["reflect(1, t=1, reliable, A, t=5, TSO)", "granted(5)"]);
     Ok(())
 }
+
+#[test]
+fn the_status_tells_which_federate_holds_up_another() -> Refused {
+    let (world, [a, b, c]) = World::in_time();
+    talk(&b, [&a])?;
+    for f in [&a, &b] {
+        f.regulate(1)?;
+        f.constrain()?;
+    }
+    b.send_at("I", "p=1", 4)?;
+    a.tar(5)?;
+    let status = world.0.borrow().rti.status();
+    let of = |name: &str| {
+        let federate = status[0].federates.iter().find(|federate| federate.name == name);
+        federate.expect("it is joined").time.clone()
+    };
+    let waiting = of("A").expect("it uses time management");
+    assert_eq!(waiting.pending.as_deref(), Some("Time Advance Request to 5"));
+    assert_eq!((waiting.waits_for, waiting.queued), (vec!["B".to_owned()], 1));
+    let times = (waiting.time.as_str(), waiting.galt.as_deref(), waiting.lits.as_deref());
+    assert_eq!(times, ("0", Some("1"), Some("1")));
+    assert_eq!((waiting.constrained, waiting.lookahead.as_deref()), (true, Some("1")));
+    let granted = of("B").expect("it uses time management");
+    assert_eq!((granted.pending, granted.waits_for), (None, Vec::new()));
+    assert_eq!(of("C"), None);
+    assert_eq!(c.time()?, 0);
+    Ok(())
+}
+
+#[test]
+fn a_federate_whose_queue_is_too_long_is_disconnected_with_the_reason() -> Refused {
+    let config = rti::Config { queue_bytes_max: 20_000, ..rti::Config::default() };
+    let world = World::with_config(config, &["nonRegulatedGrant"]);
+    let (a, b) = (world.joined("A"), world.joined("B"));
+    talk(&a, [&b])?;
+    a.regulate(1)?;
+    b.constrain()?;
+    let why = (1..1_000).find_map(|time| {
+        a.send_at("I", "p=1", time).expect("it regulates time");
+        world.0.borrow_mut().rti.poll_lost()
+    });
+    let (caller, why) = why.expect("the queue has a limit");
+    assert_eq!(caller, b.caller);
+    assert!(why.contains("in time-stamp order"), "{why}");
+    Ok(())
+}

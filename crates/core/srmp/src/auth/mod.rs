@@ -16,28 +16,29 @@
 //!   their sender. All members must use it. It proves membership only, and v2 relies on bundle
 //!   numbers against replay.
 //!
-//! An [`Opener`] checks the cheap properties first (key number, epoch, number), then the tag, and
-//! only then stores anything about a sender. A [`Sealer`] writes tags, and refuses to use a number
-//! twice. Keys change without interruption: see [`Sealer::rotate`] and [`Opener::add_key`].
+//! An [`Decryptor`] checks the cheap properties first (key number, epoch, number), then the tag,
+//! and only then stores anything about a sender. A [`Encryptor`] writes tags, and refuses to use a
+//! number twice. Keys change without interruption: see [`Encryptor::rotate`] and
+//! [`Decryptor::add_key`].
 //!
 //! A group key lets any member impersonate any other. Where that is not acceptable, mode 1 messages
 //! are signed: see [`Signer`] and [`Verifier`]. Loggers relay signatures unchanged, so they cannot
 //! alter the messages that they keep.
 
+mod decryptor;
+mod encryptor;
 mod error;
 mod keys;
-mod opener;
 mod replay;
-mod sealer;
 mod sign;
 #[cfg(test)]
 mod tests;
 
+pub use decryptor::{
+    Decryptor, DecryptorLimits, KEY_OVERLAP, SENDERS_MAX_DEFAULT, SENDERS_REMEMBERED_MAX_DEFAULT, Work,
+};
+pub use encryptor::Encryptor;
 pub use error::{AuthError, KeyError, SealError, SignatureError};
 pub use keys::{Cipher, GroupKey, Keyring, SECRET_BYTES_MIN, session_tag};
-pub use opener::{
-    KEY_OVERLAP, Opener, OpenerLimits, SENDERS_MAX_DEFAULT, SENDERS_REMEMBERED_MAX_DEFAULT, Work,
-};
 pub use replay::REPLAY_WINDOW;
-pub use sealer::Sealer;
 pub use sign::{SEED_BYTES, Signer, VERIFYING_KEY_BYTES, Verifier, VerifyingKey};

@@ -35,7 +35,7 @@ impl ReplayWindow {
 
     /// Whether the number is certainly new.
     pub(super) fn is_fresh(&self, seq: Seq) -> bool {
-        let (word, bit) = place(seq.0);
+        let (word, bit) = position(seq.0);
         match self.newest.checked_sub(seq.0) {
             None => true,
             Some(behind) => behind < REPLAY_WINDOW && self.heard[word] & bit == 0,
@@ -56,18 +56,18 @@ impl ReplayWindow {
     }
 
     fn set(&mut self, number: u32) {
-        let (word, bit) = place(number);
+        let (word, bit) = position(number);
         self.heard[word] |= bit;
     }
 
     fn clear(&mut self, number: u32) {
-        let (word, bit) = place(number);
+        let (word, bit) = position(number);
         self.heard[word] &= !bit;
     }
 }
 
 /// The position of a number's bit.
-const fn place(number: u32) -> (usize, u64) {
+const fn position(number: u32) -> (usize, u64) {
     let index = number % REPLAY_WINDOW;
     ((index / 64) as usize, 1 << (index % 64))
 }

@@ -44,13 +44,13 @@ impl Endpoint {
             return;
         }
         let can_be_asked = remote.live;
-        let Some(speaker) = &mut remote.speaker else { return };
+        let Some(remote_sender) = &mut remote.sender else { return };
         remote.routed = (now, loggers.version);
-        let distance = speaker.distance();
+        let distance = remote_sender.distance();
         let own = Step {
             ask: member,
             spread: (Duration::ZERO, 2),
-            wait: far_wait(speaker.asking_distance()),
+            wait: far_wait(remote_sender.asking_distance()),
             tries: 1,
         };
         let mut path = Path::default();
@@ -73,7 +73,7 @@ impl Endpoint {
                 path.push(own);
             }
         }
-        speaker.origin.set_path(&path);
+        remote_sender.origin.set_path(&path);
     }
 
     /// Sends the repair requests to loggers that are due.
@@ -82,12 +82,14 @@ impl Endpoint {
             let Some(remote) = self.members.get_mut(member) else { continue };
             remote.asking_near = false;
             let epoch = remote.epoch;
-            while let Some(speaker) = self.members.speaker_mut(member).filter(|one| one.origin.has_near_due())
+            while let Some(remote_sender) =
+                self.members.remote_sender_mut(member).filter(|one| one.origin.has_near_due())
             {
                 let room = self.format.length_max() - 100 - self.format.nack_bytes(0);
                 let fit = room / (self.format.nack_bytes(1) - self.format.nack_bytes(0));
-                self.wishes.clear();
-                let asked = speaker.origin.take_near_wishes(now, &mut self.receive, fit, &mut self.wishes);
+                self.nacks.clear();
+                let asked =
+                    remote_sender.origin.take_near_nacks(now, &mut self.receive, fit, &mut self.nacks);
                 let Some(asked) = asked else { break };
                 self.put_ask(now, Origin { member, epoch }, asked, fit);
             }
@@ -96,9 +98,9 @@ impl Endpoint {
     }
 
     fn put_ask(&mut self, now: Moment, origin: Origin, asked: MemberId, fit: usize) {
-        let wishes = std::mem::take(&mut self.wishes);
+        let nacks = std::mem::take(&mut self.nacks);
         let local = self.loggers.as_ref().is_some_and(|loggers| loggers.is_logger_of_site(asked));
-        if self.put_question(now, origin, &wishes, (asked, local), fit)
+        if self.put_question(now, origin, &nacks, (asked, local), fit)
             && let Some(loggers) = &mut self.loggers
         {
             loggers.note_ask(now, asked);
@@ -107,12 +109,12 @@ impl Endpoint {
                 // next to nothing.
                 let (_, second) = loggers.view.usable(now);
                 if let Some(second) = second.map(|seen| seen.member) {
-                    self.put_question(now, origin, &wishes, (second, true), fit);
+                    self.put_question(now, origin, &nacks, (second, true), fit);
                 }
-                self.promise_to_site(now, origin, &wishes);
+                self.promise_to_site(now, origin, &nacks);
             }
         }
-        self.wishes = wishes;
+        self.nacks = nacks;
     }
 
     /// Sends repair requests to one member. Returns false when its address is unknown, or when
@@ -121,12 +123,12 @@ impl Endpoint {
         &mut self,
         now: Moment,
         origin: Origin,
-        wishes: &[NackItem],
+        nacks: &[NackItem],
         (asked, local): (MemberId, bool),
         fit: usize,
     ) -> bool {
-        let (Some(address), false) = (self.members.address(asked), wishes.is_empty()) else { return false };
-        for items in wishes.chunks(fit.max(1)) {
+        let (Some(address), false) = (self.members.address(asked), nacks.is_empty()) else { return false };
+        for items in nacks.chunks(fit.max(1)) {
             let nack =
                 Record::Nack(Nack { origin: origin.member, epoch: origin.epoch, items: List::of(items) });
             self.counters.sent.nacks += items.len() as u64;
@@ -138,9 +140,9 @@ impl Endpoint {
 
     /// Tells the members of the site that the logger is fetching these versions, so that they need
     /// not ask.
-    fn promise_to_site(&mut self, now: Moment, origin: Origin, wishes: &[NackItem]) {
+    fn promise_to_site(&mut self, now: Moment, origin: Origin, nacks: &[NackItem]) {
         let Some(loggers) = &mut self.loggers else { return };
-        let mut news: SmallVec<[(DataId, Sn); 8]> = wishes.iter().map(|item| (item.data, item.sn)).collect();
+        let mut news: SmallVec<[(DataId, Sn); 8]> = nacks.iter().map(|item| (item.data, item.sn)).collect();
         news.dedup();
         news.retain(|(data, sn)| loggers.promise(now, origin.member, *data, *sn));
         self.put_pending(now, origin, &news, Destination::Site);
@@ -187,22 +189,22 @@ impl Loggers {
         let most = if stands_by { Duration::ZERO } else { rtt };
         let at_once = (Duration::ZERO, 2);
         let quick = near_wait(rtt);
-        let members = u32::from(first.said.children).max(2);
+        let members = u32::from(first.advertisement.children).max(2);
         path.push(Step { ask: first.member, spread: (most, members), wait: quick, tries: 1 });
         let other = second.unwrap_or(first);
         let wait = near_wait(other.rtt(initial));
         path.push(Step { ask: other.member, spread: at_once, wait, tries: 1 });
         path.push(Step { ask: first.member, spread: at_once, wait: rtt * 2 + SITE_PATIENCE, tries: 1 });
-        let parent = first.said.parent;
+        let parent = first.advertisement.parent;
         if parent != MemberId::NOBODY && parent != me {
-            let wait = far_wait(first.said.parent_rtt);
+            let wait = far_wait(first.advertisement.parent_rtt);
             path.push(Step { ask: parent, spread: at_once, wait, tries: 1 });
         }
     }
 
     /// The logger that the site's logger asks; [`MemberId::NOBODY`] for the source.
     fn parent_of_site(&self) -> MemberId {
-        self.view.active().map_or(MemberId::NOBODY, |seen| seen.said.parent)
+        self.view.active().map_or(MemberId::NOBODY, |seen| seen.advertisement.parent)
     }
 
     fn is_logger_of_site(&self, member: MemberId) -> bool {

@@ -40,8 +40,8 @@ impl Endpoint {
         };
         self.datagrams += 1;
         self.bundles += u64::from(header.kind == Kind::Bundle);
-        if let Some(sealer) = &mut self.sealer
-            && sealer.seal(&mut datagram).is_err()
+        if let Some(encryptor) = &mut self.encryptor
+            && encryptor.seal(&mut datagram).is_err()
         {
             self.counters.not_written += 1;
             return None;
@@ -95,7 +95,8 @@ impl Endpoint {
 
     /// Sends the report for a sender, if one is due.
     pub(super) fn put_feedback(&mut self, now: Moment, member: MemberId) {
-        let rate = self.members.speaker_mut(member).and_then(|speaker| speaker.rate.as_mut());
+        let rate =
+            self.members.remote_sender_mut(member).and_then(|remote_sender| remote_sender.rate.as_mut());
         let Some(report) = rate.and_then(|rate| rate.poll_feedback(now)) else { return };
         let mut flags = FeedbackFlags::empty();
         flags.set(FeedbackFlags::HAVE_RTT, report.have_rtt);

@@ -2,7 +2,7 @@
 
 use super::Endpoint;
 use super::event::{Channel, Event, Ticket};
-use super::members::Speaker;
+use super::members::RemoteSender;
 use crate::fault::Fault;
 use crate::model::{Epoch, MemberId, Profile, Seq};
 use crate::rate::{self, BundleInfo, Rate, Round, SenderInfo};
@@ -40,8 +40,8 @@ impl Endpoint {
             self.counters.looped += 1;
             return;
         }
-        let opened = match &mut self.opener {
-            Some(opener) => opener.open(now, envelope).map_err(|error| error.fault()),
+        let opened = match &mut self.decryptor {
+            Some(decryptor) => decryptor.open(now, envelope).map_err(|error| error.fault()),
             None => envelope.without_protection().map_err(|error| error.fault()),
         };
         let packet = match opened {
@@ -61,8 +61,9 @@ impl Endpoint {
     fn handle_bundle(&mut self, now: Moment, from: SocketAddr, packet: &Packet, len: usize) {
         let header = *packet.header();
         let member = header.sender;
-        let speaks = self.config.strict || self.members.speaker(member).is_some() || says_something(packet);
-        let heard = if speaks || asks(packet, self.config.member) {
+        let sends =
+            self.config.strict || self.members.remote_sender(member).is_some() || carries_data(packet);
+        let heard = if sends || asks(packet, self.config.member) {
             self.heard_by_name(now, member, header.epoch, from)
         } else {
             self.heard_listening(now, member, header.epoch, from)
@@ -70,7 +71,7 @@ impl Endpoint {
         if !heard {
             return;
         }
-        if !speaks {
+        if !sends {
             return self.handle_quiet(now, member, packet);
         }
         if !self.is_fresh(now, &header) {
@@ -116,16 +117,16 @@ impl Endpoint {
     fn is_fresh(&mut self, now: Moment, header: &Header) -> bool {
         let space = self.config.profile.seq_space();
         let v2 = self.config.profile == Profile::V2;
-        let Some(speaker) = self.speaker(header.sender) else { return false };
-        let verdict = match &mut speaker.window {
+        let Some(remote_sender) = self.remote_sender(header.sender) else { return false };
+        let verdict = match &mut remote_sender.window {
             Some(window) => window.accept(space, header.seq),
             None => {
-                speaker.window = Some(Window::new(header.seq));
+                remote_sender.window = Some(Window::new(header.seq));
                 Verdict::Fresh
             }
         };
         if verdict == Verdict::Jump && v2 {
-            speaker.origin.note_jump(now);
+            remote_sender.origin.note_jump(now);
         }
         self.counters.duplicate_bundles += u64::from(verdict == Verdict::Repeat);
         verdict != Verdict::Repeat
@@ -136,29 +137,30 @@ impl Endpoint {
         if std::mem::replace(&mut head.measured, true) {
             return;
         }
-        let Some(said) = head.congestion else { return };
-        let Some(suppression) = Rate::new(said.suppress) else {
+        let Some(congestion) = head.congestion else { return };
+        let Some(suppression) = Rate::new(congestion.suppress) else {
             return self.counters.faults.add(Fault::BadValue);
         };
         let v2 = self.config.profile == Profile::V2;
         let bundle = BundleInfo {
-            seq: if v2 { header.seq } else { Seq(said.bundle.into()) },
+            seq: if v2 { header.seq } else { Seq(congestion.bundle.into()) },
             bytes: len,
             stamp: header.stamp,
             info: SenderInfo {
                 round: Round::new(header.round),
                 suppression,
-                rtt_max: said.rtt_max,
+                rtt_max: congestion.rtt_max,
                 echo: head.echo,
                 application_limited: header.flags.contains(Flags::APP_LIMITED),
             },
         };
         let (config, me) = (self.config.rate.clone(), self.config.member);
         let seed = self.seed.split("feedback").split_index(header.sender.0);
-        let Some(speaker) = self.speaker(header.sender) else { return };
-        let rate = speaker.rate.get_or_insert_with(|| rate::Receiver::new(config, me, header.sender, seed));
+        let Some(remote_sender) = self.remote_sender(header.sender) else { return };
+        let rate =
+            remote_sender.rate.get_or_insert_with(|| rate::Receiver::new(config, me, header.sender, seed));
         rate.handle_bundle(now, &bundle);
-        speaker.origin.set_r_max(said.rtt_max);
+        remote_sender.origin.set_r_max(congestion.rtt_max);
         self.put_feedback(now, header.sender);
     }
 
@@ -179,9 +181,9 @@ impl Endpoint {
                 let Self { members, receive, events, .. } = self;
                 let Some(remote) = members.get_mut(header.sender) else { return };
                 remote.announces = !list.is_empty();
-                let Some(speaker) = &mut remote.speaker else { return };
+                let Some(remote_sender) = &mut remote.sender else { return };
                 for dsn in list.iter() {
-                    if speaker.origin.announce(now, receive, dsn) {
+                    if remote_sender.origin.announce(now, receive, dsn) {
                         let (member, epoch) = (header.sender, header.epoch);
                         events.push_back(Event::Restarted { member, epoch });
                     }
@@ -193,7 +195,7 @@ impl Endpoint {
     }
 
     fn handle_mode0(&mut self, header: &Header, packet: &Packet, message: Mode0, head: &mut Head) {
-        let Some(speaker) = self.members.speaker_mut(header.sender) else { return };
+        let Some(remote_sender) = self.members.remote_sender_mut(header.sender) else { return };
         // Computed only while nothing of the sender is held, and once for a bundle.
         let look = || {
             packet
@@ -201,7 +203,7 @@ impl Endpoint {
                 .any(|record| matches!(record, Ok(Record::Announcements(list)) if !list.is_empty()))
         };
         let announces = || *head.announces.get_or_insert_with(look);
-        if !speaker.origin.admits_mode0(&self.receive, announces) {
+        if !remote_sender.origin.admits_mode0(&self.receive, announces) {
             self.counters.mode0_gated += 1;
             return;
         }
@@ -218,16 +220,16 @@ impl Endpoint {
             return;
         }
         let Self { members, receive, .. } = self;
-        let Some(speaker) = members.speaker_mut(source.member) else { return };
+        let Some(remote_sender) = members.remote_sender_mut(source.member) else { return };
         if let Some(verifier) = &mut self.verifier
-            && speaker.origin.is_news(receive, message.dsn)
+            && remote_sender.origin.is_news(receive, message.dsn)
             && let Err(error) = verifier.verify(source, message)
         {
             return self.counters.faults.add(error.fault());
         }
         self.counters.received.mode1 += 1;
         self.counters.received.mode1_bytes += message.body.len() as u64;
-        let received = speaker.origin.receive(
+        let received = remote_sender.origin.receive(
             now,
             receive,
             message.dsn,
@@ -252,18 +254,18 @@ impl Endpoint {
             return true;
         }
         let known = self.members.remotes.get(&source.member).map(|remote| remote.epoch);
-        known == Some(source.epoch) && self.speaker(source.member).is_some()
+        known == Some(source.epoch) && self.remote_sender(source.member).is_some()
     }
 
     fn handle_nack(&mut self, now: Moment, from: MemberId, nack: &Nack<'_>) {
         self.counters.received.nacks += nack.items.len() as u64;
         if nack.origin != self.config.member {
             let Some(remote) = self.members.get_mut(nack.origin) else { return };
-            let Some(speaker) = remote.speaker.as_mut().filter(|_| remote.epoch == nack.epoch) else {
+            let Some(remote_sender) = remote.sender.as_mut().filter(|_| remote.epoch == nack.epoch) else {
                 return;
             };
             for item in nack.items.iter() {
-                speaker.origin.hear_nack(now, &mut self.receive, item);
+                remote_sender.origin.hear_nack(now, &mut self.receive, item);
             }
             return self.members.watch(nack.origin);
         }
@@ -285,7 +287,7 @@ impl Endpoint {
 
     fn end_bundle(&mut self, now: Moment, member: MemberId, head: &Head) {
         let Self { members, receive, .. } = self;
-        let Some(Speaker { origin, .. }) = members.speaker_mut(member) else { return };
+        let Some(RemoteSender { origin, .. }) = members.remote_sender_mut(member) else { return };
         origin.end_of_bundle(now, receive);
         if let Some(digest) = head.digest.filter(|_| self.config.keeps_state) {
             if origin.compare_digest(receive, digest, head.announced) {
@@ -334,8 +336,8 @@ impl Endpoint {
         if report.sender == self.config.member {
             self.rate.handle_feedback(now, &feedback);
             self.shaper.set_rate(now, self.rate.rate());
-        } else if let Some(speaker) = self.members.speaker_mut(report.sender)
-            && let Some(rate) = &mut speaker.rate
+        } else if let Some(remote_sender) = self.members.remote_sender_mut(report.sender)
+            && let Some(rate) = &mut remote_sender.rate
         {
             rate.handle_feedback(&feedback);
             self.members.watch(report.sender);
@@ -392,7 +394,7 @@ fn asks(packet: &Packet, member: MemberId) -> bool {
 }
 
 /// Whether a bundle has messages or announcements.
-fn says_something(packet: &Packet) -> bool {
+fn carries_data(packet: &Packet) -> bool {
     packet.records().any(|record| match record {
         Ok(Record::Mode0(_) | Record::Mode1(_)) => true,
         Ok(Record::Announcements(list)) => !list.is_empty(),

@@ -3,11 +3,11 @@
 
 use super::Endpoint;
 use super::event::{Channel, Destination};
-use super::serving::{Children, Pace, Reply};
+use super::serving::{Children, RateLimit, Reply};
 use super::syncing::Joiner;
 use crate::fault::Fault;
 use crate::logger::{
-    Election, Jobs, Lacks, LoggerConfig, LoggerCounters, Merits, Outcome, Rank, Region, Store, View,
+    Election, Jobs, LoggerConfig, LoggerCounters, Merits, MissingSet, Outcome, Rank, Region, Store, View,
 };
 use crate::model::{MemberId, SnSpace, Stamp};
 use crate::wire::{
@@ -36,13 +36,13 @@ pub(super) struct Loggers {
     pub(super) view: View,
     pub(super) region: Region,
     pub(super) store: Option<Store>,
-    pub(super) lacks: Lacks,
+    pub(super) missing: MissingSet,
     pub(super) jobs: Jobs,
     /// Repairs queued for the site, and for others.
     pub(super) local: VecDeque<Reply>,
     pub(super) remote: VecDeque<Reply>,
-    pub(super) local_pace: Pace,
-    pub(super) remote_pace: Pace,
+    pub(super) local_limit: RateLimit,
+    pub(super) remote_limit: RateLimit,
     pub(super) children: Children,
     pub(super) joiner: Joiner,
     /// The time at which this member, as the standby, sends the site its state, unless the logger
@@ -76,12 +76,12 @@ impl Loggers {
             view: View::new(loggers.clone(), seed.split("view").rng()),
             region: Region::new(loggers.clone(), me),
             store: eligible.then(|| Store::new(space, loggers.bytes_max)),
-            lacks: Lacks::new(space, loggers.lacks_max),
+            missing: MissingSet::new(space, loggers.missing_max),
             jobs: Jobs::new(loggers.sync_jobs_max),
             local: VecDeque::new(),
             remote: VecDeque::new(),
-            local_pace: Pace::default(),
-            remote_pace: Pace::default(),
+            local_limit: RateLimit::default(),
+            remote_limit: RateLimit::default(),
             children: Children::default(),
             joiner: Joiner::new(now, loggers.site && loggers.sync),
             stand_in: None,
@@ -178,8 +178,8 @@ impl Loggers {
     fn deadline(&self) -> Option<Moment> {
         let election = self.election.as_ref().map(Election::deadline);
         let region = self.is_active().then(|| self.global_at.min(self.decide_at));
-        let local = (!self.local.is_empty()).then(|| self.local_pace.ready());
-        let remote = (!self.remote.is_empty()).then(|| self.remote_pace.ready());
+        let local = (!self.local.is_empty()).then(|| self.local_limit.ready());
+        let remote = (!self.remote.is_empty()).then(|| self.remote_limit.ready());
         let others = [self.view.deadline(), self.jobs.deadline(), self.joiner.deadline(), self.stand_in];
         let ends = (self.is_giving_up && self.election.is_some()).then_some(Moment::ZERO);
         [election, region, local, remote, ends].into_iter().chain(others).flatten().min()
@@ -229,7 +229,7 @@ impl Endpoint {
         let member = header.sender;
         let gives = matches!(record, Record::Mode1(_) | Record::Index(_) | Record::SyncEnd { .. });
         if header.kind == Kind::Sync && via == Channel::Site && gives {
-            self.hear_walk(now, member);
+            self.hear_transfer(now, member);
         }
         match record {
             Record::Mode1(message) => {
@@ -240,8 +240,8 @@ impl Endpoint {
             }
             Record::Nack(nack) => self.handle_ask(now, (member, from), &nack),
             Record::Pending(pending) => self.handle_pending(now, pending),
-            Record::Advertisement(said) => {
-                self.handle_advertisement(now, member, header.flags.contains(Flags::LOCAL), said);
+            Record::Advertisement(advertisement) => {
+                self.handle_advertisement(now, member, header.flags.contains(Flags::LOCAL), advertisement);
             }
             Record::Probe(probe) => self.answer_probe(now, (member, from), header, probe),
             Record::Reply(probe) => self.handle_reply(now, member, probe),
@@ -254,13 +254,13 @@ impl Endpoint {
 
     /// A member of the site sends the state to the whole site: it is the site's logger, even if its
     /// advertisement was lost.
-    fn hear_walk(&mut self, now: Moment, member: MemberId) {
+    fn hear_transfer(&mut self, now: Moment, member: MemberId) {
         let Some(loggers) = self.loggers.as_mut().filter(|loggers| loggers.config.site) else { return };
         loggers.stand_in = None;
         if let Some(election) = &mut loggers.election {
-            election.hear_walk(now, member);
+            election.hear_transfer(now, member);
         }
-        if loggers.view.hear_walk(now, member) {
+        if loggers.view.hear_transfer(now, member) {
             loggers.version += 1;
         }
     }
@@ -271,12 +271,18 @@ impl Endpoint {
         let Pending { origin, data, sn, .. } = pending;
         let Some(remote) = self.members.get_mut(origin.member) else { return };
         let known = remote.epoch == origin.epoch || origin.epoch.0 == 0;
-        let Some(speaker) = remote.speaker.as_mut().filter(|_| known) else { return };
-        speaker.origin.pending(now, &mut self.receive, data, sn, wait);
+        let Some(remote_sender) = remote.sender.as_mut().filter(|_| known) else { return };
+        remote_sender.origin.pending(now, &mut self.receive, data, sn, wait);
         self.members.watch(origin.member);
     }
 
-    fn handle_advertisement(&mut self, now: Moment, from: MemberId, local: bool, said: Advertisement) {
+    fn handle_advertisement(
+        &mut self,
+        now: Moment,
+        from: MemberId,
+        local: bool,
+        advertisement: Advertisement,
+    ) {
         let Some(loggers) = &mut self.loggers else { return };
         if !loggers.config.site {
             return;
@@ -284,17 +290,19 @@ impl Endpoint {
         if !local {
             let is_ours = loggers.view.active().is_some_and(|seen| seen.member == from);
             if loggers.election.is_some() && !is_ours {
-                loggers.region.hear(now, from, &said);
+                loggers.region.hear(now, from, &advertisement);
             }
             return;
         }
-        if loggers.view.hear(now, from, said) {
+        if loggers.view.hear(now, from, advertisement) {
             loggers.version += 1;
         }
-        let overloaded = said.flags.contains(LoggerFlags::OVERLOADED);
-        let rank = (from, Rank(said.rank));
-        let outcome =
-            loggers.election.as_mut().and_then(|election| election.hear(now, rank, said.state, overloaded));
+        let overloaded = advertisement.flags.contains(LoggerFlags::OVERLOADED);
+        let rank = (from, Rank(advertisement.rank));
+        let outcome = loggers
+            .election
+            .as_mut()
+            .and_then(|election| election.hear(now, rank, advertisement.state, overloaded));
         self.follow(now, outcome);
     }
 
@@ -313,7 +321,7 @@ impl Endpoint {
             }
             Some(Outcome::SteppedDown(state)) => {
                 loggers.counters.step_downs += 1;
-                loggers.lacks.clear();
+                loggers.missing.clear();
                 loggers.jobs.clear();
                 (loggers.global_at, loggers.decide_at) = (Moment::MAX, Moment::MAX);
                 loggers.region.restart();
@@ -329,9 +337,9 @@ impl Endpoint {
             _ => LoggerState::Resign,
         };
         if outcome.is_some() {
-            let said = self.advertisement(now, state, true);
+            let advertisement = self.advertisement(now, state, true);
             if let Some(loggers) = &mut self.loggers {
-                loggers.view.hear(now, me, said);
+                loggers.view.hear(now, me, advertisement);
                 loggers.version += 1;
             }
         }
@@ -372,28 +380,30 @@ impl Endpoint {
 
     /// The mean loss event rate of all senders.
     fn mean_loss(&self) -> f64 {
-        let speakers = self.members.remotes.values().filter(|remote| remote.live && remote.announces);
-        let rates = speakers.filter_map(|remote| remote.speaker.as_ref()?.rate.as_ref());
+        let remote_senders = self.members.remotes.values().filter(|remote| remote.live && remote.announces);
+        let rates = remote_senders.filter_map(|remote| remote.sender.as_ref()?.rate.as_ref());
         let (sum, count) =
             rates.fold((0.0, 0u32), |(sum, count), rate| (sum + rate.loss_event_rate(), count + 1));
         if count == 0 { 0.0 } else { sum / f64::from(count) }
     }
 
     fn farthest_source(&self) -> Duration {
-        let speakers = self.members.remotes.values().filter(|remote| remote.live && remote.announces);
-        let times = speakers.filter_map(|remote| remote.speaker.as_ref()).map(|speaker| speaker.distance());
+        let remote_senders = self.members.remotes.values().filter(|remote| remote.live && remote.announces);
+        let times = remote_senders
+            .filter_map(|remote| remote.sender.as_ref())
+            .map(|remote_sender| remote_sender.distance());
         times.max().unwrap_or_default()
     }
 
     pub(super) fn put_advertisement(&mut self, now: Moment, state: LoggerState, to: Destination) {
         let local = to == Destination::Site;
-        let said = self.advertisement(now, state, local);
+        let advertisement = self.advertisement(now, state, local);
         let Some(loggers) = &mut self.loggers else { return };
         loggers.counters.advertisements += 1;
         if local {
             loggers.last_adv = Some(now);
         }
-        self.put_logging(now, Kind::Logger, &[Record::Advertisement(said)], to, local);
+        self.put_logging(now, Kind::Logger, &[Record::Advertisement(advertisement)], to, local);
     }
 
     /// Advertises this logger to a member of the site that requests state, so that it knows the

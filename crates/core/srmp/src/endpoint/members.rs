@@ -16,14 +16,14 @@ const UNKNOWN_DISTANCE: Duration = Duration::from_millis(125);
 
 /// The state kept of a member that sends bundles.
 #[derive(Debug)]
-pub(super) struct Speaker {
+pub(super) struct RemoteSender {
     /// Bundles received; `None` while only others relay its data.
     pub(super) window: Option<Window>,
     pub(super) origin: Origin,
     pub(super) rate: Option<rate::Receiver>,
 }
 
-impl Speaker {
+impl RemoteSender {
     /// The round-trip time to it, or else the greatest one of its group.
     pub(super) fn distance(&self) -> Duration {
         self.measured_distance().unwrap_or_else(|| self.origin.r_max())
@@ -59,7 +59,7 @@ pub(super) struct Remote {
     /// The budget for its repair requests, and the time of its last update.
     pub(super) nacks: f64,
     pub(super) nacks_at: Moment,
-    pub(super) speaker: Option<Box<Speaker>>,
+    pub(super) sender: Option<Box<RemoteSender>>,
     /// Whether it is in the list of members for whose data a logger has to be asked.
     pub(super) asking_near: bool,
     /// Whether it asks for something, is a logger, or exchanged unicast messages.
@@ -81,7 +81,7 @@ impl Remote {
             conflict: None,
             nacks,
             nacks_at: now,
-            speaker: None,
+            sender: None,
             asking_near: false,
             is_asked_for: false,
             routed: (now, 0),
@@ -101,26 +101,28 @@ impl Remote {
 
     /// Whether it is more than a member that only listens.
     fn is_needed(&self) -> bool {
-        self.speaker.is_some() || self.is_asked_for || self.asking || self.asking_near
+        self.sender.is_some() || self.is_asked_for || self.asking || self.asking_near
     }
 
     fn deadline(&self, patience: Patience) -> Option<Moment> {
         let lost = self.live.then(|| self.heard + patience.with(self));
-        let speaker = self.speaker.as_ref();
-        let origin = speaker.and_then(|speaker| speaker.origin.deadline());
-        let rate = speaker.and_then(|speaker| speaker.rate.as_ref()).and_then(rate::Receiver::poll_timeout);
+        let remote_sender = self.sender.as_ref();
+        let origin = remote_sender.and_then(|remote_sender| remote_sender.origin.deadline());
+        let rate = remote_sender
+            .and_then(|remote_sender| remote_sender.rate.as_ref())
+            .and_then(rate::Receiver::poll_timeout);
         lost.into_iter().chain(origin).chain(rate).min()
     }
 
     pub(super) fn view(&self, member: MemberId) -> MemberView {
-        let rate = self.speaker.as_ref().and_then(|speaker| speaker.rate.as_ref());
+        let rate = self.sender.as_ref().and_then(|remote_sender| remote_sender.rate.as_ref());
         MemberView {
             member,
             epoch: self.epoch,
             address: self.address,
             heard: self.heard,
             is_live: self.live,
-            elements: self.speaker.as_ref().map_or(0, |speaker| speaker.origin.messages().count()),
+            elements: self.sender.as_ref().map_or(0, |remote_sender| remote_sender.origin.messages().count()),
             loss_event_rate: rate.map_or(0.0, rate::Receiver::loss_event_rate),
             rtt: rate.filter(|rate| rate.has_rtt()).map(rate::Receiver::rtt),
             reported_rate: rate.map_or(0.0, |rate| rate.rate().bits_per_second()),
@@ -143,14 +145,14 @@ fn hashed(member: MemberId) -> u64 {
 #[derive(Clone, Copy, Debug)]
 struct Patience {
     /// For a member that announces data.
-    speaker: Duration,
+    sender: Duration,
     /// For any other member, which shows itself less often the more members there are.
     listener: Duration,
 }
 
 impl Patience {
     fn with(self, remote: &Remote) -> Duration {
-        if remote.announces { self.speaker } else { self.listener }
+        if remote.announces { self.sender } else { self.listener }
     }
 }
 
@@ -236,15 +238,15 @@ impl Members {
 
     fn patience(&self) -> Patience {
         let rarest = self.timing.presence_among(self.live + 1).unwrap_or_default();
-        Patience { speaker: self.timeout, listener: self.timeout.max(rarest * 5 / 2) }
+        Patience { sender: self.timeout, listener: self.timeout.max(rarest * 5 / 2) }
     }
 
     pub(super) fn get_mut(&mut self, member: MemberId) -> Option<&mut Remote> {
         self.remotes.get_mut(&member)
     }
 
-    pub(super) fn speaker(&self, member: MemberId) -> Option<&Speaker> {
-        self.remotes.get(&member)?.speaker.as_deref()
+    pub(super) fn remote_sender(&self, member: MemberId) -> Option<&RemoteSender> {
+        self.remotes.get(&member)?.sender.as_deref()
     }
 
     /// The address at which a member can be asked, if it was heard itself.
@@ -253,8 +255,8 @@ impl Members {
     }
 
     /// The state of a member that sends.
-    pub(super) fn speaker_mut(&mut self, member: MemberId) -> Option<&mut Speaker> {
-        self.remotes.get_mut(&member)?.speaker.as_deref_mut()
+    pub(super) fn remote_sender_mut(&mut self, member: MemberId) -> Option<&mut RemoteSender> {
+        self.remotes.get_mut(&member)?.sender.as_deref_mut()
     }
 
     /// The member that was lost first, to make room for another.
@@ -310,12 +312,12 @@ impl Members {
     /// Evicts the incomplete message of any sender that has waited longest for its next segment.
     /// Returns false when there is none.
     pub(super) fn evict_part(&mut self, shared: &mut crate::receive::Shared) -> bool {
-        let speakers = self.remotes.values_mut().filter_map(|remote| remote.speaker.as_mut());
-        let oldest = speakers
-            .filter_map(|speaker| speaker.origin.oldest_part().map(|part| (part, speaker)))
+        let remote_senders = self.remotes.values_mut().filter_map(|remote| remote.sender.as_mut());
+        let oldest = remote_senders
+            .filter_map(|remote_sender| remote_sender.origin.oldest_part().map(|part| (part, remote_sender)))
             .min_by_key(|(part, _)| *part);
-        let Some(((_, data), speaker)) = oldest else { return false };
-        speaker.origin.evict_part(shared, data);
+        let Some(((_, data), remote_sender)) = oldest else { return false };
+        remote_sender.origin.evict_part(shared, data);
         true
     }
 }

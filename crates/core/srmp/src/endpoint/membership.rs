@@ -2,7 +2,7 @@
 
 use super::Endpoint;
 use super::event::Event;
-use super::members::{Remote, Speaker};
+use super::members::{Remote, RemoteSender};
 use crate::fault::Fault;
 use crate::model::{Epoch, MemberId};
 use crate::receive::Origin;
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// A member that was heard from one address within this time is not accepted at another.
 const ADDRESS_HOLDS: Duration = Duration::from_secs(3);
 /// The interval between reports of two hosts with one identity.
-const CONFLICT_TOLD_EVERY: Duration = Duration::from_secs(12);
+const CONFLICT_REPORT_INTERVAL: Duration = Duration::from_secs(12);
 
 impl Endpoint {
     /// Notes a member that only listens, one of possibly many. Returns false when its datagram is
@@ -53,7 +53,7 @@ impl Endpoint {
         let Some(remote) = self.members.get_mut(member) else { return false };
         if remote.address != from && remote.live && now.since(remote.heard) < ADDRESS_HOLDS {
             self.counters.conflicts += 1;
-            if remote.conflict.is_none_or(|told| now.since(told) >= CONFLICT_TOLD_EVERY) {
+            if remote.conflict.is_none_or(|reported| now.since(reported) >= CONFLICT_REPORT_INTERVAL) {
                 remote.conflict = Some(now);
                 self.events.push_back(Event::DuplicateMember { member, address: from });
             }
@@ -81,8 +81,8 @@ impl Endpoint {
                 return false;
             };
             let remote = self.members.remove(lost);
-            if let Some(mut speaker) = remote.and_then(|remote| remote.speaker) {
-                speaker.origin.reset(&mut self.receive);
+            if let Some(mut remote_sender) = remote.and_then(|remote| remote.sender) {
+                remote_sender.origin.reset(&mut self.receive);
             }
         }
         let remote = Remote::new(now, epoch, from, self.config.limits.nacks_burst);
@@ -103,8 +103,8 @@ impl Endpoint {
         }
         remote.epoch = epoch;
         remote.address = from;
-        if let Some(mut speaker) = remote.speaker.take() {
-            speaker.origin.reset(&mut self.receive);
+        if let Some(mut remote_sender) = remote.sender.take() {
+            remote_sender.origin.reset(&mut self.receive);
             self.receive.counters.restarts += 1;
         }
         if let Some(store) = self.loggers.as_mut().and_then(|loggers| loggers.store.as_mut()) {
@@ -116,13 +116,13 @@ impl Endpoint {
     }
 
     /// The state kept of a member that sends.
-    pub(super) fn speaker(&mut self, member: MemberId) -> Option<&mut Speaker> {
+    pub(super) fn remote_sender(&mut self, member: MemberId) -> Option<&mut RemoteSender> {
         let Self { members, receive, .. } = self;
         let remote = members.get_mut(member)?;
-        let speaker = remote.speaker.get_or_insert_with(|| {
-            Box::new(Speaker { window: None, origin: Origin::new(member, receive), rate: None })
+        let remote_sender = remote.sender.get_or_insert_with(|| {
+            Box::new(RemoteSender { window: None, origin: Origin::new(member, receive), rate: None })
         });
-        Some(speaker)
+        Some(remote_sender)
     }
 
     /// Handles the timers of a member.
@@ -131,7 +131,9 @@ impl Endpoint {
             self.lose(now, member, false);
         }
         self.route(now, member);
-        if let Some(rate) = self.members.speaker_mut(member).and_then(|speaker| speaker.rate.as_mut()) {
+        if let Some(rate) =
+            self.members.remote_sender_mut(member).and_then(|remote_sender| remote_sender.rate.as_mut())
+        {
             rate.handle_timeout(now);
             self.put_feedback(now, member);
         }
@@ -141,16 +143,16 @@ impl Endpoint {
     /// A member has fallen silent or has left.
     pub(super) fn lose(&mut self, now: Moment, member: MemberId, left: bool) {
         let Some(remote) = self.members.get_mut(member).filter(|remote| remote.live) else { return };
-        if let Some(speaker) = &mut remote.speaker {
-            speaker.origin.silence(&mut self.receive);
-            speaker.rate = None;
+        if let Some(remote_sender) = &mut remote.sender {
+            remote_sender.origin.silence(&mut self.receive);
+            remote_sender.rate = None;
         }
         self.members.set_live(member, false);
         self.receive.members = self.members.live;
         self.rate.forget(now, member);
         self.shaper.set_rate(now, self.rate.rate());
-        if let Some(opener) = &mut self.opener {
-            opener.forget(member);
+        if let Some(decryptor) = &mut self.decryptor {
+            decryptor.forget(member);
         }
         self.events.push_back(Event::MemberLost { member, left });
     }
@@ -159,8 +161,8 @@ impl Endpoint {
     pub(super) fn look_after(&mut self, now: Moment, member: MemberId) {
         let Self { members, receive, asking, asking_near, bundle, config, .. } = self;
         let Some(remote) = members.get_mut(member) else { return };
-        if let Some(speaker) = &mut remote.speaker {
-            let origin = &mut speaker.origin;
+        if let Some(remote_sender) = &mut remote.sender {
+            let origin = &mut remote_sender.origin;
             if origin.deadline().is_some_and(|at| at <= now) {
                 origin.expire(now, receive);
             }

@@ -30,7 +30,7 @@ pub use config::{Config, ConfigError, Limits};
 pub use counters::{Counters, EndpointCounters, LoggerView, RateView, Traffic};
 pub use event::{Channel, Destination, Event, MemberView, Peer, SendError, Ticket, Transmit};
 
-use crate::auth::{Opener, OpenerLimits, Sealer, Signer, Verifier};
+use crate::auth::{Decryptor, DecryptorLimits, Encryptor, Signer, Verifier};
 use crate::mode2::{Due, Mode2};
 use crate::model::{DataId, Dsn, MemberId, NackItem, Profile, StreamKey};
 use crate::rate::{self, Shaper};
@@ -66,8 +66,8 @@ pub struct Endpoint {
     config: Config,
     format: Format,
     writer: Writer,
-    sealer: Option<Sealer>,
-    opener: Option<Opener>,
+    encryptor: Option<Encryptor>,
+    decryptor: Option<Decryptor>,
     signer: Option<Signer>,
     verifier: Option<Verifier>,
     /// The number of datagrams so far (v3).
@@ -100,7 +100,7 @@ pub struct Endpoint {
     counters: EndpointCounters,
     /// A scratch buffer, like the next two.
     announced: Vec<Dsn>,
-    wishes: Vec<NackItem>,
+    nacks: Vec<NackItem>,
     asked: Vec<(MemberId, usize)>,
 }
 
@@ -115,10 +115,10 @@ impl Endpoint {
         receive.interest = std::mem::take(&mut config.interest);
         let rate = rate::Sender::new(config.rate.clone(), config.member, now);
         let shaper = Shaper::new(config.shaper.clone(), rate.rate(), seed.split("shaper"), now);
-        let sealer =
-            config.keys.as_ref().and_then(|keys| Sealer::new(keys, &format, config.member, config.epoch));
-        let limits = OpenerLimits { senders_max: config.limits.members_max, ..OpenerLimits::default() };
-        let opener = config.keys.as_ref().map(|keys| Opener::new(keys, &format, limits));
+        let encryptor =
+            config.keys.as_ref().and_then(|keys| Encryptor::new(keys, &format, config.member, config.epoch));
+        let limits = DecryptorLimits { senders_max: config.limits.members_max, ..DecryptorLimits::default() };
+        let decryptor = config.keys.as_ref().map(|keys| Decryptor::new(keys, &format, limits));
         // Others detect the restart of a v2 sender by a jump of its numbers, so it must begin
         // elsewhere than before.
         let spread = config.profile == Profile::V2 && !config.strict;
@@ -133,8 +133,8 @@ impl Endpoint {
             verifier: config.verifier.take(),
             writer: Writer::new(format),
             format,
-            sealer,
-            opener,
+            encryptor,
+            decryptor,
             datagrams: 0,
             bundles: first as u64,
             shaper,
@@ -154,7 +154,7 @@ impl Endpoint {
             events: VecDeque::new(),
             counters: EndpointCounters::default(),
             announced: Vec::new(),
-            wishes: Vec::new(),
+            nacks: Vec::new(),
             asked: Vec::new(),
             config,
         })
@@ -270,15 +270,15 @@ impl Endpoint {
     /// The newest messages held of a member, for an application that starts later. A message is
     /// empty when memory was short or [nothing is kept](Config::keeps_state).
     pub fn messages(&self, member: MemberId) -> impl Iterator<Item = (DataId, crate::model::Sn, &[u8])> + '_ {
-        let speaker = self.members.remotes.get(&member).and_then(|remote| remote.speaker.as_ref());
-        speaker.into_iter().flat_map(|speaker| speaker.origin.messages())
+        let remote_sender = self.members.remotes.get(&member).and_then(|remote| remote.sender.as_ref());
+        remote_sender.into_iter().flat_map(|remote_sender| remote_sender.origin.messages())
     }
 
     /// The digest of the state held of a member, comparable to the member's own. A joining member
     /// sends it to request the rest.
     pub fn digest_of(&self, member: MemberId) -> Option<crate::wire::Digest> {
-        let speaker = self.members.remotes.get(&member).and_then(|remote| remote.speaker.as_ref());
-        speaker.map(|speaker| speaker.origin.digest())
+        let remote_sender = self.members.remotes.get(&member).and_then(|remote| remote.sender.as_ref());
+        remote_sender.map(|remote_sender| remote_sender.origin.digest())
     }
 
     /// The share of this member's mode 1 messages that some receiver misses after the first
@@ -307,8 +307,8 @@ impl Endpoint {
         }
         self.receive.interest = interest;
         for remote in self.members.remotes.values_mut() {
-            if let Some(speaker) = &mut remote.speaker {
-                speaker.origin.apply_interest(&mut self.receive);
+            if let Some(remote_sender) = &mut remote.sender {
+                remote_sender.origin.apply_interest(&mut self.receive);
             }
         }
     }

@@ -156,22 +156,22 @@ impl Endpoint {
 
     /// Sends the bundle. Returns false when there is nothing to send.
     pub(super) fn flush(&mut self, now: Moment, flags: Flags) -> bool {
-        self.collect_wishes(now);
+        self.collect_nacks(now);
         let forced = self.announce_at().is_some_and(|at| at <= now)
             || self.heartbeat_at().is_some_and(|at| at <= now)
             || flags.contains(Flags::LEAVING);
-        if self.bundle.is_empty() && self.wishes.is_empty() && !forced {
+        if self.bundle.is_empty() && self.nacks.is_empty() && !forced {
             self.bundle.rest();
             return false;
         }
-        self.counters.sent.heartbeats += u64::from(self.bundle.is_empty() && self.wishes.is_empty());
+        self.counters.sent.heartbeats += u64::from(self.bundle.is_empty() && self.nacks.is_empty());
         let announcements = self.announcements();
         self.writer.begin(Kind::Bundle, announcements);
         let flags = flags | self.put_steering(now);
         let messages = self.bundle.bytes();
         self.choose_announcements(now, announcements);
         self.put_messages(now);
-        self.put_wishes();
+        self.put_nacks();
         if flags.contains(Flags::LEAVING) && self.config.profile == Profile::V3 {
             self.count_unwritten(|writer| writer.push(&Record::Leave).is_ok());
         }
@@ -272,22 +272,22 @@ impl Endpoint {
     }
 
     /// Takes the repair requests that fit into the bundle beside its messages.
-    fn collect_wishes(&mut self, now: Moment) {
-        self.wishes.clear();
+    fn collect_nacks(&mut self, now: Moment) {
+        self.nacks.clear();
         self.asked.clear();
         let mut room = self.room().saturating_sub(self.bundle.bytes());
         let item = self.format.nack_bytes(1) - self.format.nack_bytes(0);
         for index in 0..self.asking.len() {
             let member = self.asking[index];
             let Some(remote) = self.members.get_mut(member) else { continue };
-            let Some(speaker) = &mut remote.speaker else { continue };
+            let Some(remote_sender) = &mut remote.sender else { continue };
             let fit = room.saturating_sub(self.format.nack_bytes(0)) / item;
             if fit == 0 {
                 break;
             }
-            let begin = self.wishes.len();
-            speaker.origin.take_wishes(now, &mut self.receive, fit, &mut self.wishes);
-            let count = self.wishes.len() - begin;
+            let begin = self.nacks.len();
+            remote_sender.origin.take_nacks(now, &mut self.receive, fit, &mut self.nacks);
+            let count = self.nacks.len() - begin;
             if count > 0 {
                 self.asked.push((member, count));
                 room = room.saturating_sub(self.format.nack_bytes(count));
@@ -297,13 +297,14 @@ impl Endpoint {
         let (members, receive) = (&mut self.members, &self.receive);
         self.asking.retain(|member| {
             let Some(remote) = members.get_mut(*member) else { return false };
-            remote.asking = remote.speaker.as_ref().is_some_and(|speaker| speaker.origin.would_ask(receive));
+            remote.asking =
+                remote.sender.as_ref().is_some_and(|remote_sender| remote_sender.origin.would_ask(receive));
             remote.asking
         });
     }
 
-    fn put_wishes(&mut self) {
-        let mut rest = self.wishes.as_slice();
+    fn put_nacks(&mut self) {
+        let mut rest = self.nacks.as_slice();
         for (member, count) in &self.asked {
             let (items, others) = rest.split_at((*count).min(rest.len()));
             rest = others;
@@ -327,19 +328,23 @@ impl Endpoint {
         let members = &self.members;
         let due = |member: &MemberId| {
             let remote = members.remotes.get(member);
-            remote.and_then(|remote| remote.speaker.as_ref()).is_some_and(|speaker| speaker.origin.has_due())
+            remote
+                .and_then(|remote| remote.sender.as_ref())
+                .is_some_and(|remote_sender| remote_sender.origin.has_due())
         };
         if self.asking.iter().any(due) {
             self.bundle.hurry(now);
         }
     }
 
-    pub(super) fn say_good_bye(&mut self, now: Moment) {
+    pub(super) fn send_goodbye(&mut self, now: Moment) {
         self.resign(now);
         self.pump(now);
-        let speakers: Vec<_> = self.members.remotes.keys().copied().collect();
-        for member in speakers {
-            if let Some(rate) = self.members.speaker_mut(member).and_then(|speaker| speaker.rate.as_mut()) {
+        let remote_senders: Vec<_> = self.members.remotes.keys().copied().collect();
+        for member in remote_senders {
+            if let Some(rate) =
+                self.members.remote_sender_mut(member).and_then(|remote_sender| remote_sender.rate.as_mut())
+            {
                 rate.leave();
                 self.put_feedback(now, member);
             }

@@ -3,7 +3,7 @@
 use super::Endpoint;
 use super::event::{Channel, Destination};
 use super::loggers::Loggers;
-use crate::logger::Lack;
+use crate::logger::Missing;
 use crate::model::{DataId, Dsn, MemberId, NackItem, Sn};
 use crate::rate::Class;
 use crate::receive::Shape;
@@ -44,12 +44,12 @@ pub(super) struct Reply {
 
 /// A rate that may be exceeded for a while.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct RateLimit {
     /// The time up to which the rate is used up.
     paid: Moment,
 }
 
-impl Pace {
+impl RateLimit {
     /// The time at which the next datagram may leave.
     pub(super) fn ready(self) -> Moment {
         self.paid
@@ -71,13 +71,13 @@ pub(super) struct Children {
 
 impl Children {
     /// Notes a request. Returns the number of loggers that made it within `time`.
-    fn note(&mut self, now: Moment, (data, sn): (DataId, Sn), who: MemberId, time: Duration) -> usize {
+    fn note(&mut self, now: Moment, (data, sn): (DataId, Sn), asker: MemberId, time: Duration) -> usize {
         self.asks.retain(|(at, ..)| now.since(*at) <= time);
-        if !self.asks.iter().any(|ask| (ask.1, ask.2, ask.3) == (data, sn, who)) {
+        if !self.asks.iter().any(|ask| (ask.1, ask.2, ask.3) == (data, sn, asker)) {
             if self.asks.len() >= CHILDREN_MAX {
                 self.asks.pop_front();
             }
-            self.asks.push_back((now, data, sn, who));
+            self.asks.push_back((now, data, sn, asker));
         }
         self.asks.iter().filter(|ask| (ask.1, ask.2) == (data, sn)).count()
     }
@@ -168,7 +168,7 @@ impl Endpoint {
         let pieces = entry.wished(item.segment, is_newer);
         let mut to = Destination::Unicast(address);
         if is_local {
-            if entry.told_all.is_some_and(|at| now.since(at) < site_rtt) {
+            if entry.announced_to_all.is_some_and(|at| now.since(at) < site_rtt) {
                 loggers.counters.nacks_ignored += 1;
                 return true;
             }
@@ -182,7 +182,7 @@ impl Endpoint {
             }
             if askers.len() > all_from {
                 askers.clear();
-                entry.told_all = Some(now);
+                entry.announced_to_all = Some(now);
                 to = Destination::Site;
             }
         }
@@ -206,22 +206,22 @@ impl Endpoint {
         let all_from = (loggers.site_members() / SHARE_ASKING).max(2);
         let (mut of_all, mut of_one) = (SmallVec::<[(DataId, Sn); 8]>::new(), SmallVec::<[_; 8]>::new());
         for &(data, sn) in missing {
-            let Some(speaker) = members.speaker_mut(origin.member) else { return };
-            if !speaker.origin.hear_of(now, receive, data, sn) {
+            let Some(remote_sender) = members.remote_sender_mut(origin.member) else { return };
+            if !remote_sender.origin.hear_of(now, receive, data, sn) {
                 // It was here and has not been kept, so another member has to answer.
                 loggers.counters.nacks_ignored += 1;
                 continue;
             }
-            let Some(lack) = loggers.lacks.note(now, (origin.member, data), sn) else { continue };
-            if !lack.askers.contains(&asker) && lack.askers.len() < 255 {
-                lack.askers.push(asker);
+            let Some(entry) = loggers.missing.note(now, (origin.member, data), sn) else { continue };
+            if !entry.askers.contains(&asker) && entry.askers.len() < 255 {
+                entry.askers.push(asker);
             }
             // A member that asks although the site was told has not heard that, or missed nothing
             // then.
-            if !is_local || lack.is_promised {
+            if !is_local || entry.is_promised {
                 of_one.push((data, sn));
-            } else if lack.askers.len() > all_from {
-                lack.is_promised = true;
+            } else if entry.askers.len() > all_from {
+                entry.is_promised = true;
                 of_all.push((data, sn));
             }
         }
@@ -235,14 +235,14 @@ impl Endpoint {
         &mut self,
         now: Moment,
         origin: Origin,
-        what: &[(DataId, Sn)],
+        messages: &[(DataId, Sn)],
         to: Destination,
     ) {
         let Some(loggers) = &mut self.loggers else { return };
-        loggers.counters.pendings += what.len() as u64;
-        let speaker = self.members.speaker(origin.member);
-        let upstream = speaker.map_or(Duration::ZERO, |speaker| speaker.asking_distance());
-        for some in what.chunks(PENDINGS_MAX) {
+        loggers.counters.pendings += messages.len() as u64;
+        let remote_sender = self.members.remote_sender(origin.member);
+        let upstream = remote_sender.map_or(Duration::ZERO, |remote_sender| remote_sender.asking_distance());
+        for some in messages.chunks(PENDINGS_MAX) {
             let records: SmallVec<[Record<'_>; 8]> = some
                 .iter()
                 .map(|&(data, sn)| Record::Pending(Pending { origin, data, sn, upstream }))
@@ -266,31 +266,31 @@ impl Endpoint {
         let before = store.evicted;
         store.put(origin, dsn, body, shape);
         loggers.counters.evicted += store.evicted - before;
-        let Some(lack) = loggers.lacks.take((origin.member, dsn.data), dsn.sn) else { return };
+        let Some(missing) = loggers.missing.take((origin.member, dsn.data), dsn.sn) else { return };
         // Members that wait have heard a multicast to the group, or will ask again.
         if via != Channel::Group {
-            self.hand_on(now, origin, dsn, &lack);
+            self.hand_on(now, origin, dsn, &missing);
         }
     }
 
-    fn hand_on(&mut self, now: Moment, origin: Origin, dsn: Dsn, lack: &Lack) {
+    fn hand_on(&mut self, now: Moment, origin: Origin, dsn: Dsn, missing: &Missing) {
         let Some(loggers) = &self.loggers else { return };
         let is_active = loggers.is_active();
         let (near, far): (SmallVec<[MemberId; 8]>, SmallVec<[MemberId; 8]>) =
-            lack.askers.iter().copied().partition(|asker| loggers.is_of_site(*asker));
-        let tells_all = is_active && lack.is_promised;
+            missing.askers.iter().copied().partition(|asker| loggers.is_of_site(*asker));
+        let announces_to_all = is_active && missing.is_promised;
         let mut to: SmallVec<[(bool, Destination); 8]> = SmallVec::new();
         for (local, askers) in [(false, far), (true, near)] {
-            let askers = askers.iter().filter(|_| !(local && tells_all));
+            let askers = askers.iter().filter(|_| !(local && announces_to_all));
             let addresses = askers.filter_map(|asker| self.members.address(*asker));
             to.extend(addresses.map(|address| (local, Destination::Unicast(address))));
         }
-        if tells_all {
+        if announces_to_all {
             to.push((true, Destination::Site));
             if let Some(store) = self.loggers.as_mut().and_then(|loggers| loggers.store.as_mut())
                 && let Some((entry, _)) = store.answer(origin, dsn.data, dsn.sn)
             {
-                entry.told_all = Some(now);
+                entry.announced_to_all = Some(now);
             }
         }
         for (local, to) in to {
@@ -318,19 +318,19 @@ impl Endpoint {
         for local in [true, false] {
             loop {
                 let Some(loggers) = &mut self.loggers else { return };
-                let (queue, pace, rate, burst) = if local {
-                    (&loggers.local, &mut loggers.local_pace, loggers.config.site_rate, LOCAL_BURST)
+                let (queue, limit, rate, burst) = if local {
+                    (&loggers.local, &mut loggers.local_limit, loggers.config.site_rate, LOCAL_BURST)
                 } else {
-                    (&loggers.remote, &mut loggers.remote_pace, share, REMOTE_BURST)
+                    (&loggers.remote, &mut loggers.remote_limit, share, REMOTE_BURST)
                 };
-                if queue.is_empty() || pace.ready() > now {
+                if queue.is_empty() || limit.ready() > now {
                     break;
                 }
-                let mut pace = *pace;
+                let mut limit = *limit;
                 let len = self.put_replies(now, local);
-                pace.spend(now, len, rate, burst);
+                limit.spend(now, len, rate, burst);
                 let Some(loggers) = &mut self.loggers else { return };
-                *(if local { &mut loggers.local_pace } else { &mut loggers.remote_pace }) = pace;
+                *(if local { &mut loggers.local_limit } else { &mut loggers.remote_limit }) = limit;
             }
         }
     }
@@ -402,7 +402,7 @@ impl Loggers {
     /// Notes that a message is being fetched for the whole site. Returns true when the site does
     /// not know that yet.
     pub(super) fn promise(&mut self, now: Moment, member: MemberId, data: DataId, sn: Sn) -> bool {
-        let lack = self.lacks.note(now, (member, data), sn);
-        lack.is_some_and(|lack| !std::mem::replace(&mut lack.is_promised, true))
+        let missing = self.missing.note(now, (member, data), sn);
+        missing.is_some_and(|missing| !std::mem::replace(&mut missing.is_promised, true))
     }
 }

@@ -112,7 +112,7 @@ impl Endpoint {
     /// longer, but received messages are still delivered.
     pub fn leave(&mut self, now: Moment) {
         if !self.left {
-            self.say_good_bye(now);
+            self.send_goodbye(now);
             self.left = true;
         }
     }
@@ -123,7 +123,7 @@ impl Endpoint {
     /// # Errors
     /// [`KeyError::Taken`] when a key with this number is accepted already.
     pub fn add_key(&mut self, key: &GroupKey) -> Result<(), KeyError> {
-        self.opener.as_mut().map_or(Ok(()), |opener| opener.add_key(key))
+        self.decryptor.as_mut().map_or(Ok(()), |decryptor| decryptor.add_key(key))
     }
 
     /// Uses another group key after `after` more datagrams. All members must accept it before that.
@@ -134,7 +134,7 @@ impl Endpoint {
     /// [`KeyError::Past`] when the datagram has been sealed already.
     pub fn rotate_key(&mut self, key: &GroupKey, after: u32) -> Result<(), KeyError> {
         let at = Seq(u32::try_from(self.datagrams).unwrap_or(u32::MAX).saturating_add(after));
-        self.sealer.as_mut().map_or(Ok(()), |sealer| sealer.rotate(key, at))
+        self.encryptor.as_mut().map_or(Ok(()), |encryptor| encryptor.rotate(key, at))
     }
 
     fn check_open(&self) -> Result<(), SendError> {

@@ -39,16 +39,16 @@ pub(super) struct Joiner {
     /// The time and attempt number of the next request to the site.
     ask: Option<(Moment, u32)>,
     /// The time at which a transfer under way counts as over.
-    walk_ends: Option<Moment>,
+    transfer_ends: Option<Moment>,
     /// The transfer comes from the site, and has all sources.
-    is_walk_of_site: bool,
+    is_site_transfer: bool,
     /// A logger has transferred the state once.
     is_served: bool,
     /// The sources whose state is wanted, each with the time and attempt number of the next
     /// request.
     wanted: BTreeMap<MemberId, (Moment, u32)>,
     /// The state that others hold of each source, as their indexes tell it.
-    told: BTreeMap<MemberId, Held>,
+    advertised: BTreeMap<MemberId, Held>,
 }
 
 impl Joiner {
@@ -56,23 +56,23 @@ impl Joiner {
         Self {
             enabled,
             ask: enabled.then_some((now, 0)),
-            walk_ends: None,
-            is_walk_of_site: false,
+            transfer_ends: None,
+            is_site_transfer: false,
             is_served: false,
             wanted: BTreeMap::new(),
-            told: BTreeMap::new(),
+            advertised: BTreeMap::new(),
         }
     }
 
     /// Whether the state has been transferred as far as possible.
     fn is_over(&self) -> bool {
-        self.ask.is_none() && self.walk_ends.is_none() && self.wanted.is_empty()
+        self.ask.is_none() && self.transfer_ends.is_none() && self.wanted.is_empty()
     }
 
     pub(super) fn deadline(&self) -> Option<Moment> {
         let ask = self.ask.map(|(at, _)| at);
         let wanted = self.wanted.values().map(|(at, _)| *at).min();
-        ask.into_iter().chain(self.walk_ends).chain(wanted).min()
+        ask.into_iter().chain(self.transfer_ends).chain(wanted).min()
     }
 }
 
@@ -113,8 +113,8 @@ impl Endpoint {
             }
         }
         let Some(loggers) = &mut self.loggers else { return };
-        if loggers.joiner.walk_ends.is_some_and(|at| at <= now) {
-            self.end_of_walk(now);
+        if loggers.joiner.transfer_ends.is_some_and(|at| at <= now) {
+            self.end_transfer(now);
         }
         self.expire_wanted(now);
     }
@@ -125,10 +125,10 @@ impl Endpoint {
         let Some(loggers) = &mut self.loggers else { return };
         match loggers.joiner.wanted.values().map(|(at, _)| *at).max().filter(|at| *at > now) {
             Some(at) => {
-                loggers.joiner.walk_ends = Some(at);
+                loggers.joiner.transfer_ends = Some(at);
                 self.receive.synchronizing = Some(at);
             }
-            None => self.end_of_walk(now),
+            None => self.end_transfer(now),
         }
     }
 
@@ -140,7 +140,7 @@ impl Endpoint {
             if self.has_index_of(member) {
                 // The end of the transfer was lost. The missing versions are known and are
                 // requested one by one.
-                self.end_of_walk_of(now, member);
+                self.end_transfer_of(now, member);
                 if let Some(loggers) = &mut self.loggers {
                     loggers.joiner.wanted.remove(&member);
                 }
@@ -153,9 +153,12 @@ impl Endpoint {
     /// Whether the versions listed by an index of a source are all known, though their messages
     /// need not be here.
     fn has_index_of(&self, member: MemberId) -> bool {
-        let told = self.loggers.as_ref().and_then(|loggers| loggers.joiner.told.get(&member));
-        let known = self.members.speaker(member).map_or(0, |speaker| speaker.origin.known());
-        told.is_some_and(|told| told.digest.active > 0 && known >= told.digest.active as usize)
+        let advertised = self.loggers.as_ref().and_then(|loggers| loggers.joiner.advertised.get(&member));
+        let known =
+            self.members.remote_sender(member).map_or(0, |remote_sender| remote_sender.origin.known());
+        advertised.is_some_and(|advertised| {
+            advertised.digest.active > 0 && known >= advertised.digest.active as usize
+        })
     }
 
     /// Requests a comparison of the state held of a source with that of others.
@@ -173,10 +176,12 @@ impl Endpoint {
             loggers.joiner.wanted.remove(&member);
             return;
         };
-        let digest = remote.speaker.as_ref().map(|speaker| speaker.origin.digest()).unwrap_or_default();
+        let digest =
+            remote.sender.as_ref().map(|remote_sender| remote_sender.origin.digest()).unwrap_or_default();
         let site_wait = loggers.site_wait();
         let Some((at, tries)) = loggers.joiner.wanted.get_mut(&member) else { return };
-        let is_had = loggers.joiner.told.get(&member).is_some_and(|told| told.digest == digest);
+        let is_had =
+            loggers.joiner.advertised.get(&member).is_some_and(|advertised| advertised.digest == digest);
         if *tries >= TRIES_OF_ONE || (*tries > 0 && is_had) {
             loggers.joiner.wanted.remove(&member);
             return;
@@ -184,7 +189,8 @@ impl Endpoint {
         let (first, second) = loggers.view.usable(now);
         let logger = [first, second].into_iter().flatten().find(|seen| seen.member != me);
         let (asked, local) = logger.map_or((member, false), |seen| (seen.member, true));
-        let far = || remote.speaker.as_ref().map_or(Duration::ZERO, |speaker| speaker.asking_distance());
+        let far =
+            || remote.sender.as_ref().map_or(Duration::ZERO, |remote_sender| remote_sender.asking_distance());
         *tries += 1;
         *at = now + if local { site_wait } else { far_wait(far()) } * *tries;
         loggers.counters.sync_requests += 1;
@@ -200,12 +206,15 @@ impl Endpoint {
         let Some(loggers) = &self.loggers else { return };
         let joiner = &loggers.joiner;
         // The site's logger answers the first request, if there is a logger.
-        let is_served_now = joiner.walk_ends.is_some() && joiner.is_walk_of_site;
+        let is_served_now = joiner.transfer_ends.is_some() && joiner.is_site_transfer;
         let may_be_served = is_served_now || joiner.ask.is_some_and(|(_, tries)| tries < 2);
         if !joiner.enabled || joiner.is_served || may_be_served || theirs.active == 0 {
             return;
         }
-        let held = self.members.speaker(member).map_or(0, |speaker| speaker.origin.digest().active);
+        let held = self
+            .members
+            .remote_sender(member)
+            .map_or(0, |remote_sender| remote_sender.origin.digest().active);
         // A few new messages are no reason for a transfer. When most of the state is here,
         // announcements reveal the rest.
         let has_most = u64::from(held) * 2 >= u64::from(theirs.active);
@@ -225,9 +234,10 @@ impl Endpoint {
             *at = until.max(*at);
         }
         // The transfer may be the answer to another member's request.
-        if (origin.is_some() || is_of_site) && (joiner.ask.take().is_some() || joiner.walk_ends.is_some()) {
-            joiner.walk_ends = Some(until);
-            joiner.is_walk_of_site = is_of_site;
+        if (origin.is_some() || is_of_site) && (joiner.ask.take().is_some() || joiner.transfer_ends.is_some())
+        {
+            joiner.transfer_ends = Some(until);
+            joiner.is_site_transfer = is_of_site;
             self.receive.synchronizing = Some(until);
         }
         if let Some(origin) = origin {
@@ -245,7 +255,7 @@ impl Endpoint {
             let nowhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
             let remote = Remote::new(now, origin.epoch, nowhere, self.config.limits.nacks_burst);
             self.members.insert(origin.member, remote, self.config.limits.listeners_max);
-            self.speaker(origin.member);
+            self.remote_sender(origin.member);
         }
     }
 
@@ -260,14 +270,14 @@ impl Endpoint {
             return;
         }
         if let Some(loggers) = &mut self.loggers {
-            loggers.joiner.told.insert(origin.member, index.held);
+            loggers.joiner.advertised.insert(origin.member, index.held);
         }
-        self.speaker(origin.member);
+        self.remote_sender(origin.member);
         self.route(now, origin.member);
         let Self { members, receive, .. } = self;
-        let Some(speaker) = members.speaker_mut(origin.member) else { return };
+        let Some(remote_sender) = members.remote_sender_mut(origin.member) else { return };
         for dsn in index.versions.iter() {
-            speaker.origin.announce(now, receive, dsn);
+            remote_sender.origin.announce(now, receive, dsn);
         }
         self.look_after(now, origin.member);
     }
@@ -275,38 +285,39 @@ impl Endpoint {
     pub(super) fn handle_sync_end(&mut self, now: Moment, from: MemberId) {
         let Some(loggers) = &mut self.loggers else { return };
         let joiner = &mut loggers.joiner;
-        let is_ours = joiner.walk_ends.is_some() || joiner.wanted.contains_key(&from) || joiner.ask.is_some();
+        let is_ours =
+            joiner.transfer_ends.is_some() || joiner.wanted.contains_key(&from) || joiner.ask.is_some();
         let of_one = !joiner.is_served && joiner.ask.is_none() && joiner.wanted.contains_key(&from);
         if of_one && !loggers.is_of_site(from) {
             loggers.counters.syncs_ended += 1;
-            self.end_of_walk_of(now, from);
+            self.end_transfer_of(now, from);
         } else if loggers.is_of_site(from) || is_ours {
             let joiner = &mut loggers.joiner;
-            joiner.is_served |= joiner.walk_ends.is_some() || joiner.ask.is_some();
+            joiner.is_served |= joiner.transfer_ends.is_some() || joiner.ask.is_some();
             joiner.ask = None;
             loggers.counters.syncs_ended += u64::from(is_ours);
-            self.end_of_walk(now);
+            self.end_transfer(now);
         }
     }
 
     /// A transfer has ended: requests the versions that did not come with it, and those not listed.
-    fn end_of_walk(&mut self, now: Moment) {
+    fn end_transfer(&mut self, now: Moment) {
         self.receive.synchronizing = None;
         if let Some(loggers) = &mut self.loggers {
-            loggers.joiner.walk_ends = None;
+            loggers.joiner.transfer_ends = None;
             let members: SmallVec<[MemberId; 8]> = self.members.remotes.keys().copied().collect();
             members.into_iter().for_each(|member| self.ask_for_the_rest(now, member));
         }
     }
 
     /// One source has transferred its state; transfers of others go on.
-    fn end_of_walk_of(&mut self, now: Moment, member: MemberId) {
+    fn end_transfer_of(&mut self, now: Moment, member: MemberId) {
         let others = self.receive.synchronizing.take();
         self.ask_for_the_rest(now, member);
         self.receive.synchronizing = others;
         let joiner = self.loggers.as_ref().map(|loggers| &loggers.joiner);
-        if joiner.is_some_and(|joiner| joiner.wanted.is_empty() && joiner.walk_ends.is_some()) {
-            self.end_of_walk(now);
+        if joiner.is_some_and(|joiner| joiner.wanted.is_empty() && joiner.transfer_ends.is_some()) {
+            self.end_transfer(now);
         }
     }
 
@@ -314,16 +325,16 @@ impl Endpoint {
     fn ask_for_the_rest(&mut self, now: Moment, member: MemberId) {
         self.route(now, member);
         let Self { members, receive, .. } = self;
-        let Some(speaker) = members.speaker_mut(member) else { return };
-        speaker.origin.end_of_sync(now, receive);
-        let (known, held) = (speaker.origin.known(), speaker.origin.digest());
+        let Some(remote_sender) = members.remote_sender_mut(member) else { return };
+        remote_sender.origin.end_of_sync(now, receive);
+        let (known, held) = (remote_sender.origin.known(), remote_sender.origin.digest());
         self.look_after(now, member);
         let Some(loggers) = &mut self.loggers else { return };
-        let Joiner { told, wanted, .. } = &mut loggers.joiner;
-        if let Some(told) = told.get(&member) {
-            if told.digest == held {
+        let Joiner { advertised, wanted, .. } = &mut loggers.joiner;
+        if let Some(advertised) = advertised.get(&member) {
+            if advertised.digest == held {
                 wanted.remove(&member);
-            } else if known < told.digest.active as usize {
+            } else if known < advertised.digest.active as usize {
                 wanted.entry(member).or_insert((now, 0)).0 = now;
             }
         }
@@ -404,10 +415,10 @@ impl Endpoint {
 
     /// Sends the parts of transfers that may leave now.
     pub(super) fn pump_syncs(&mut self, now: Moment) {
-        let x = self.rate.rate().bits_per_second() / 8.0;
+        let bytes_per_second = self.rate.rate().bits_per_second() / 8.0;
         loop {
             let Some(loggers) = &mut self.loggers else { return };
-            let far = (loggers.config.sync_share * x).max(RATE_MIN);
+            let far = (loggers.config.sync_share * bytes_per_second).max(RATE_MIN);
             let site = loggers.config.site_rate;
             if loggers.jobs.next > now {
                 return;
@@ -420,7 +431,7 @@ impl Endpoint {
             self.announced.clear();
             self.writer.begin(Kind::Sync, 0);
             let sent = job.sent;
-            let is_over = self.walk(&mut job);
+            let is_over = self.transfer(&mut job);
             if is_over && self.writer.push(&Record::SyncEnd { sent: job.sent }).is_err() {
                 self.counters.not_written += 1;
             }
@@ -443,7 +454,7 @@ impl Endpoint {
 
     /// Fills a datagram with the next parts of a transfer. Returns true when the transfer is
     /// complete.
-    fn walk(&mut self, job: &mut Job) -> bool {
+    fn transfer(&mut self, job: &mut Job) -> bool {
         for _ in 0..STEPS_MAX {
             if job.is_over() {
                 return true;
@@ -464,7 +475,7 @@ impl Endpoint {
                 }
                 continue;
             };
-            let (next, is_full) = self.walk_on(job, position);
+            let (next, is_full) = self.transfer_next(job, position);
             job.position = Some(Position { stage: next, ..position });
             if is_full {
                 return false;
@@ -487,7 +498,7 @@ impl Endpoint {
     }
 
     /// Takes one step. Returns the next stage, and whether the datagram is full.
-    fn walk_on(&mut self, job: &mut Job, position: Position) -> (Stage, bool) {
+    fn transfer_next(&mut self, job: &mut Job, position: Position) -> (Stage, bool) {
         let Some((origin, digest)) = self.state_of(position.member) else { return (Stage::End, false) };
         match position.stage {
             Stage::Index(after) => {
@@ -511,14 +522,14 @@ impl Endpoint {
             }
             Stage::Data(after) => match self.version_after(origin, after) {
                 None => (Stage::End, false),
-                Some(dsn) => self.walk_pieces(job, origin, dsn.data, 0),
+                Some(dsn) => self.transfer_pieces(job, origin, dsn.data, 0),
             },
-            Stage::Rest(data, index) => self.walk_pieces(job, origin, data, index),
+            Stage::Rest(data, index) => self.transfer_pieces(job, origin, data, index),
             Stage::End => (Stage::End, false),
         }
     }
 
-    fn walk_pieces(&mut self, job: &mut Job, origin: Origin, data: DataId, from: u16) -> (Stage, bool) {
+    fn transfer_pieces(&mut self, job: &mut Job, origin: Origin, data: DataId, from: u16) -> (Stage, bool) {
         for index in from..=u16::MAX {
             let Some(message) = self.piece_of(origin, data, index) else { break };
             let was_empty = self.writer.is_empty();
@@ -546,7 +557,7 @@ impl Endpoint {
 
     fn version_after(&self, origin: Origin, after: Option<DataId>) -> Option<Dsn> {
         if origin.member == self.config.member {
-            return self.sender.told_after(after);
+            return self.sender.announced_after(after);
         }
         let source = self.loggers.as_ref()?.store.as_ref()?.source(origin.member)?;
         source.after(after).map(|entry| entry.dsn)

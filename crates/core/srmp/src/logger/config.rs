@@ -47,7 +47,7 @@ pub struct LoggerConfig {
     /// The most loggers of other sites that are known. Default 1024.
     pub peers_max: usize,
     /// The most messages for which a logger remembers the members that wait for them. Default 4096.
-    pub lacks_max: usize,
+    pub missing_max: usize,
     /// Whether to request the whole state when joining, and when digests differ. Default true.
     pub sync: bool,
     /// Bytes per second of repairs and state transfers within the site. Default 1 250 000, which is
@@ -76,7 +76,7 @@ impl Default for LoggerConfig {
             global_interval: ms(5_000),
             bytes_max: 64 << 20,
             peers_max: 1_024,
-            lacks_max: 4_096,
+            missing_max: 4_096,
             sync: true,
             site_rate: 1_250_000.0,
             sync_share: 0.25,

@@ -100,7 +100,7 @@ impl Election {
 
     /// A member sends state to the whole site. Only a logger does that, or a standby without a
     /// logger. No candidate has to claim meanwhile, least of all the one that receives the state.
-    pub(crate) fn hear_walk(&mut self, now: Moment, from: MemberId) {
+    pub(crate) fn hear_transfer(&mut self, now: Moment, from: MemberId) {
         let knows_better = self.active.is_some_and(|(active, ..)| active != from) && self.has_active(now);
         if matches!(self.state, State::Active { .. } | State::Standby { .. }) || knows_better {
             return;
@@ -117,12 +117,12 @@ impl Election {
     }
 
     /// Answers a lesser candidate, unless one was answered a moment ago.
-    fn answer(&mut self, now: Moment, said: LoggerState) -> Option<Outcome> {
+    fn answer(&mut self, now: Moment, state: LoggerState) -> Option<Outcome> {
         if self.answered.is_some_and(|at| now < at + ANSWERS_APART) {
             return None;
         }
         self.answered = Some(now);
-        Some(Outcome::Advertise(said))
+        Some(Outcome::Advertise(state))
     }
 
     pub(crate) fn is_active(&self) -> bool {
@@ -151,10 +151,10 @@ impl Election {
         &mut self,
         now: Moment,
         (from, rank): (MemberId, Rank),
-        said: LoggerState,
+        state: LoggerState,
         overloaded: bool,
     ) -> Option<Outcome> {
-        match said {
+        match state {
             LoggerState::Claim => self.hear_claim(now, from, rank),
             LoggerState::Active => self.hear_active(now, from, rank, overloaded),
             LoggerState::Standby => {
@@ -217,8 +217,8 @@ impl Election {
             }
             self.active = Some((from, rank, now, since));
             let stands_by = self.stand_by_if_nobody_does(now);
-            let said = if stands_by { LoggerState::Standby } else { LoggerState::Resign };
-            return Some(Outcome::SteppedDown(said));
+            let state = if stands_by { LoggerState::Standby } else { LoggerState::Resign };
+            return Some(Outcome::SteppedDown(state));
         }
         self.active = Some((from, rank, now, since));
         let is_done = since.is_some_and(|since| now.since(since) >= OVERLOAD_HOLDS);

@@ -124,8 +124,8 @@ impl Jobs {
             return false;
         }
         let for_site = self.queue.iter().take_while(|job| job.to == Audience::Site).count();
-        let place = if to == Audience::Site { for_site } else { self.queue.len() };
-        self.queue.insert(place, Job { to, topic, position: None, lap: None, until: None, sent: 0 });
+        let position = if to == Audience::Site { for_site } else { self.queue.len() };
+        self.queue.insert(position, Job { to, topic, position: None, lap: None, until: None, sent: 0 });
         true
     }
 
@@ -159,10 +159,10 @@ mod tests {
 
     /// The sources, out of four, over which a transfer goes when members join before some of its
     /// steps.
-    fn walked(comers: &[usize]) -> Vec<u64> {
+    fn transferred(comers: &[usize]) -> Vec<u64> {
         let mut jobs = Jobs::new(4);
         assert!(jobs.request(Audience::Site, ALL));
-        let mut walk = Vec::new();
+        let mut transfer = Vec::new();
         for step in 0.. {
             if comers.contains(&step) {
                 assert!(jobs.request(Audience::Site, ALL));
@@ -174,22 +174,22 @@ mod tests {
             }
             let next = if next > 4 { 1 } else { next };
             job.position = at(next);
-            walk.push(next);
+            transfer.push(next);
             if job.is_over() {
                 break;
             }
             jobs.put_back(job);
         }
-        walk
+        transfer
     }
 
     #[test]
     fn who_comes_in_on_the_way_has_the_rest_first_and_then_the_beginning() {
-        assert_eq!(walked(&[]), [1, 2, 3, 4]);
-        assert_eq!(walked(&[0]), [1, 2, 3, 4]);
-        assert_eq!(walked(&[2]), [1, 2, 3, 4, 1, 2]);
-        assert_eq!(walked(&[1, 3]), [1, 2, 3, 4, 1, 2, 3]);
-        assert_eq!(walked(&[2, 5]), [1, 2, 3, 4, 1, 2, 3, 4, 1]);
+        assert_eq!(transferred(&[]), [1, 2, 3, 4]);
+        assert_eq!(transferred(&[0]), [1, 2, 3, 4]);
+        assert_eq!(transferred(&[2]), [1, 2, 3, 4, 1, 2]);
+        assert_eq!(transferred(&[1, 3]), [1, 2, 3, 4, 1, 2, 3]);
+        assert_eq!(transferred(&[2, 5]), [1, 2, 3, 4, 1, 2, 3, 4, 1]);
     }
 
     #[test]

@@ -13,7 +13,7 @@
 //! | [`view`] | a member's loggers: their liveness and distance |
 //! | [`region`] | the loggers of other sites, and the tree that they form |
 //! | [`store`] | the messages that a logger keeps |
-//! | [`lacks`] | the messages that it was asked for and does not have |
+//! | [`missing`] | the messages that it was asked for and does not have |
 //! | [`jobs`] | transfers of the whole state |
 //!
 //! All these machines are driven by values and hold no timers; the endpoint sends and receives
@@ -22,7 +22,7 @@
 mod config;
 mod election;
 mod jobs;
-mod lacks;
+mod missing;
 mod rank;
 mod region;
 mod store;
@@ -31,7 +31,7 @@ mod view;
 pub use config::{LoggerConfig, LoggerCounters, LoggerRole};
 pub(crate) use election::{Election, Outcome};
 pub(crate) use jobs::{Audience, Job, Jobs, Position, Stage, Topic};
-pub(crate) use lacks::{Lack, Lacks};
+pub(crate) use missing::{Missing, MissingSet};
 pub(crate) use rank::{Merits, Rank};
 pub(crate) use region::{REGION, Region};
 pub(crate) use store::Store;

@@ -73,8 +73,8 @@ impl Region {
     }
 
     /// Handles the advertisement of another site's logger.
-    pub(crate) fn hear(&mut self, now: Moment, from: MemberId, said: &Advertisement) {
-        if said.state != LoggerState::Active {
+    pub(crate) fn hear(&mut self, now: Moment, from: MemberId, advertisement: &Advertisement) {
+        if advertisement.state != LoggerState::Active {
             self.peers.remove(&from);
             return;
         }
@@ -95,10 +95,10 @@ impl Region {
             unanswered: 0,
             asked: now,
         });
-        peer.rank = Rank(said.rank);
-        peer.tier = said.tier;
-        peer.is_partial = said.flags.contains(LoggerFlags::PARTIAL);
-        peer.parent = said.parent;
+        peer.rank = Rank(advertisement.rank);
+        peer.tier = advertisement.tier;
+        peer.is_partial = advertisement.flags.contains(LoggerFlags::PARTIAL);
+        peer.parent = advertisement.parent;
         peer.heard = now;
     }
 
@@ -304,7 +304,11 @@ mod tests {
             let mut all: Vec<_> = (0..count).map(|index| Region::new(config.clone(), id(index))).collect();
             for from in 0..count {
                 for to in (0..count).filter(|to| *to != from) {
-                    all[to].hear(Moment::ZERO, id(from), &Self::said(&Region::new(config.clone(), id(from))));
+                    all[to].hear(
+                        Moment::ZERO,
+                        id(from),
+                        &Self::advertisement(&Region::new(config.clone(), id(from))),
+                    );
                     let peer = all[to].peers.get_mut(&id(from)).expect("it was heard");
                     (peer.rtt, peer.probed) = (Some(distance(from, to)), Some(Moment::ZERO));
                 }
@@ -312,7 +316,7 @@ mod tests {
             Self { all, now: Moment::ZERO }
         }
 
-        fn said(region: &Region) -> Advertisement {
+        fn advertisement(region: &Region) -> Advertisement {
             Advertisement {
                 state: LoggerState::Active,
                 tier: region.tier,
@@ -331,9 +335,9 @@ mod tests {
             for index in 0..self.all.len() {
                 let rank = Rank(u128::from(self.all[index].me.0));
                 changed |= self.all[index].decide(self.now, rank);
-                let (me, said) = (self.all[index].me, Self::said(&self.all[index]));
+                let (me, advertisement) = (self.all[index].me, Self::advertisement(&self.all[index]));
                 for other in (0..self.all.len()).filter(|other| *other != index) {
-                    self.all[other].hear(self.now, me, &said);
+                    self.all[other].hear(self.now, me, &advertisement);
                 }
             }
             changed

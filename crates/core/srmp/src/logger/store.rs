@@ -24,7 +24,7 @@ pub(crate) struct Entry {
     /// The number of its last use, storing or request. Entries are evicted in this order.
     turn: u64,
     /// The time at which it was sent to the whole site.
-    pub(crate) told_all: Option<Moment>,
+    pub(crate) announced_to_all: Option<Moment>,
     /// The members that asked for it, and the start of that count. Many of them lead to a
     /// multicast.
     pub(crate) askers: (Moment, SmallVec<[MemberId; 4]>),
@@ -149,7 +149,7 @@ impl Store {
                 segment_bytes: 0,
                 signatures: SmallVec::new(),
                 turn: self.turn,
-                told_all: None,
+                announced_to_all: None,
                 askers: (Moment::ZERO, SmallVec::new()),
             };
             entry.renew(dsn, body, shape);
@@ -242,7 +242,7 @@ impl Entry {
         self.body.extend_from_slice(body);
         self.segment_bytes = shape.segment_bytes;
         self.signatures.clone_from(&shape.signatures);
-        self.told_all = None;
+        self.announced_to_all = None;
         self.askers.1.clear();
     }
 }

@@ -27,7 +27,7 @@ const RTT_MIN: Duration = Duration::from_micros(500);
 pub(crate) struct Seen {
     pub(crate) member: MemberId,
     rank: Rank,
-    pub(crate) said: Advertisement,
+    pub(crate) advertisement: Advertisement,
     heard: Moment,
     /// It did not answer, and is not asked before this time.
     shunned: Option<Moment>,
@@ -56,17 +56,17 @@ impl View {
 
     /// Handles an advertisement of a logger of the site. Returns true when it changes the members
     /// to ask.
-    pub(crate) fn hear(&mut self, now: Moment, from: MemberId, said: Advertisement) -> bool {
+    pub(crate) fn hear(&mut self, now: Moment, from: MemberId, advertisement: Advertisement) -> bool {
         let before = self.asked(now);
-        match said.state {
+        match advertisement.state {
             LoggerState::Claim => return false,
             LoggerState::Active => {
                 self.standby.take_if(|seen| seen.member == from);
-                self.note(now, from, said, true);
+                self.note(now, from, advertisement, true);
             }
             LoggerState::Standby => {
                 self.active.take_if(|seen| seen.member == from);
-                self.note(now, from, said, false);
+                self.note(now, from, advertisement, false);
             }
             LoggerState::Resign => self.forget(from),
         }
@@ -75,14 +75,14 @@ impl View {
 
     /// A member sends state to the whole site. Only the logger does that; nothing else is known
     /// about it yet. Returns true when that changes the members to ask.
-    pub(crate) fn hear_walk(&mut self, now: Moment, from: MemberId) -> bool {
+    pub(crate) fn hear_transfer(&mut self, now: Moment, from: MemberId) -> bool {
         if self.usable(now).0.is_some() {
             return false;
         }
         let (parent, parent_rtt) = (MemberId::NOBODY, Duration::ZERO);
         let (tier, flags) = (SITE, LoggerFlags::empty());
         // The least of all ranks, so that any advertisement takes precedence.
-        let said = Advertisement {
+        let advertisement = Advertisement {
             state: LoggerState::Active,
             tier,
             rank: 0,
@@ -91,17 +91,17 @@ impl View {
             parent,
             parent_rtt,
         };
-        self.hear(now, from, said)
+        self.hear(now, from, advertisement)
     }
 
-    fn note(&mut self, now: Moment, from: MemberId, said: Advertisement, is_active: bool) {
+    fn note(&mut self, now: Moment, from: MemberId, advertisement: Advertisement, is_active: bool) {
         let first = now + spread(&mut self.rng, PROBE_SPREAD);
         let dies = self.config.dead_after;
         let slot = if is_active { &mut self.active } else { &mut self.standby };
-        let rank = Rank(said.rank);
+        let rank = Rank(advertisement.rank);
         match slot {
             Some(seen) if seen.member == from => {
-                (seen.rank, seen.said, seen.heard) = (rank, said, now);
+                (seen.rank, seen.advertisement, seen.heard) = (rank, advertisement, now);
             }
             // The better of two stays, as they will find out themselves.
             Some(seen) if now < seen.heard + dies && seen.rank > rank && seen.shunned.is_none() => {}
@@ -110,7 +110,7 @@ impl View {
                 *slot = Some(Seen {
                     member: from,
                     rank,
-                    said,
+                    advertisement,
                     heard: now,
                     shunned,
                     rtt: None,
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
     use base::Seed;
 
-    fn said(state: LoggerState, rank: u128) -> Advertisement {
+    fn advertisement(state: LoggerState, rank: u128) -> Advertisement {
         let flags = LoggerFlags::empty();
         let (parent, parent_rtt) = (MemberId::NOBODY, Duration::ZERO);
         Advertisement { state, tier: 2, rank, children: 0, flags, parent, parent_rtt }
@@ -246,23 +246,23 @@ mod tests {
     fn the_standby_is_asked_when_the_logger_is_silent_or_does_not_answer() {
         let mut view = view();
         let at = Moment::from_millis;
-        assert!(view.hear(at(0), A, said(LoggerState::Active, 9)));
-        assert!(view.hear(at(10), B, said(LoggerState::Standby, 8)));
+        assert!(view.hear(at(0), A, advertisement(LoggerState::Active, 9)));
+        assert!(view.hear(at(10), B, advertisement(LoggerState::Standby, 8)));
         assert_eq!(view.asked(at(20)), (Some(A), Some(B)));
         assert_eq!(view.asked(at(3_600)), (Some(B), None), "silent");
-        view.hear(at(4_000), A, said(LoggerState::Active, 9));
+        view.hear(at(4_000), A, advertisement(LoggerState::Active, 9));
         let wait = Duration::from_millis(2);
         for ask in 0..3 {
             assert!(!view.note_ask(at(4_000 + ask), A, wait));
         }
         assert!(!view.note_ask(at(4_003), A, wait), "its answers may be under way");
         assert!(view.note_ask(at(4_010), A, wait));
-        view.hear(at(4_100), A, said(LoggerState::Active, 9));
-        view.hear(at(4_100), B, said(LoggerState::Standby, 8));
+        view.hear(at(4_100), A, advertisement(LoggerState::Active, 9));
+        view.hear(at(4_100), B, advertisement(LoggerState::Standby, 8));
         assert_eq!(view.asked(at(4_200)), (Some(B), None));
-        view.hear(at(34_000), A, said(LoggerState::Active, 9));
+        view.hear(at(34_000), A, advertisement(LoggerState::Active, 9));
         assert_eq!(view.asked(at(34_011)).0, Some(A), "after half a minute it gets another chance");
-        view.hear(at(34_020), A, said(LoggerState::Resign, 9));
+        view.hear(at(34_020), A, advertisement(LoggerState::Resign, 9));
         assert_eq!(view.asked(at(34_021)).0, None);
     }
 
@@ -270,17 +270,17 @@ mod tests {
     fn who_gives_state_to_the_site_is_its_logger_until_somebody_says_so() {
         let mut view = view();
         let at = Moment::from_millis;
-        assert!(view.hear_walk(at(0), A));
+        assert!(view.hear_transfer(at(0), A));
         assert_eq!(view.asked(at(1)), (Some(A), None));
-        assert!(!view.hear_walk(at(2), B), "one is known");
-        assert!(view.hear(at(3), B, said(LoggerState::Active, 1)));
+        assert!(!view.hear_transfer(at(2), B), "one is known");
+        assert!(view.hear(at(3), B, advertisement(LoggerState::Active, 1)));
         assert_eq!(view.asked(at(4)), (Some(B), None));
     }
 
     #[test]
     fn round_trips_are_measured_by_who_was_asked() {
         let mut view = view();
-        view.hear(Moment::ZERO, A, said(LoggerState::Active, 9));
+        view.hear(Moment::ZERO, A, advertisement(LoggerState::Active, 9));
         assert_eq!(view.site_rtt(), Duration::from_millis(10));
         let at = view.deadline().expect("a probe");
         let (member, nonce) = view.poll_probe(at).expect("it is due");

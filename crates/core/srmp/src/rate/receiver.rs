@@ -283,8 +283,8 @@ impl Receiver {
             return;
         }
         // Uniformly distributed in (0, 1].
-        let x = ((self.rng.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
-        let share = (1.0 + x.ln() / RECEIVERS_ASSUMED.ln()).max(0.0);
+        let uniform = ((self.rng.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
+        let share = (1.0 + uniform.ln() / RECEIVERS_ASSUMED.ln()).max(0.0);
         let slack = gap.map_or(Duration::ZERO, |gap| gap.saturating_sub(info.rtt_max)).min(RTT_MAX);
         let at = now + (info.rtt_max * ROUND_RTTS).mul_f64(share) + slack;
         self.timer = Some(Timer { at, rate, rtt_max: info.rtt_max });

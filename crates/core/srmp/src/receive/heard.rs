@@ -23,9 +23,9 @@ impl Heard {
         }
     }
 
-    /// The time at which an answer to `wish` was last requested by another member.
-    pub(crate) fn last(&self, space: SnSpace, wish: NackItem) -> Option<Moment> {
-        let covering = self.ring.iter().filter(|(_, heard)| covers(space, *heard, wish));
+    /// The time at which an answer to `wanted` was last requested by another member.
+    pub(crate) fn last(&self, space: SnSpace, wanted: NackItem) -> Option<Moment> {
+        let covering = self.ring.iter().filter(|(_, heard)| covers(space, *heard, wanted));
         covering.map(|(at, _)| *at).max()
     }
 
@@ -35,15 +35,15 @@ impl Heard {
     }
 }
 
-/// Whether the answer to `heard` also answers `wish`.
-pub(crate) fn covers(space: SnSpace, heard: NackItem, wish: NackItem) -> bool {
-    let relation = space.compare(heard.sn, wish.sn);
-    heard.data == wish.data
+/// Whether the answer to `heard` also answers `wanted`.
+pub(crate) fn covers(space: SnSpace, heard: NackItem, wanted: NackItem) -> bool {
+    let relation = space.compare(heard.sn, wanted.sn);
+    heard.data == wanted.data
         && match heard.segment {
             Segment::Whole => relation != Relation::Older,
             // A request for a segment of a newer version shows that this version exists. It does
             // not bring us that version.
-            Segment::Index(_) => relation == Relation::Equal && heard.segment == wish.segment,
+            Segment::Index(_) => relation == Relation::Equal && heard.segment == wanted.segment,
         }
 }
 
@@ -52,32 +52,32 @@ mod tests {
     use super::*;
     use crate::model::{DataId, Sn};
 
-    fn wish(data: u32, sn: u32, segment: Segment) -> NackItem {
+    fn item(data: u32, sn: u32, segment: Segment) -> NackItem {
         NackItem { data: DataId(data), sn: Sn(sn), segment }
     }
 
     #[test]
     fn the_whole_covers_its_parts_and_what_is_older() {
         let space = SnSpace::V2;
-        let whole = wish(1, 5, Segment::Whole);
+        let whole = item(1, 5, Segment::Whole);
         assert!(covers(space, whole, whole));
-        assert!(covers(space, whole, wish(1, 4, Segment::Index(3))));
-        assert!(!covers(space, whole, wish(1, 6, Segment::Whole)));
-        assert!(!covers(space, whole, wish(2, 5, Segment::Whole)));
-        let part = wish(1, 5, Segment::Index(3));
+        assert!(covers(space, whole, item(1, 4, Segment::Index(3))));
+        assert!(!covers(space, whole, item(1, 6, Segment::Whole)));
+        assert!(!covers(space, whole, item(2, 5, Segment::Whole)));
+        let part = item(1, 5, Segment::Index(3));
         assert!(covers(space, part, part));
         assert!(!covers(space, part, whole));
-        assert!(!covers(space, part, wish(1, 5, Segment::Index(4))));
+        assert!(!covers(space, part, item(1, 5, Segment::Index(4))));
     }
 
     #[test]
     fn the_oldest_are_forgotten() {
         let mut heard = Heard::default();
         for n in 0..HEARD_MAX as u32 + 1 {
-            heard.push(Moment::from_millis(u64::from(n)), wish(n, 0, Segment::Whole));
+            heard.push(Moment::from_millis(u64::from(n)), item(n, 0, Segment::Whole));
         }
-        assert_eq!(heard.last(SnSpace::V3, wish(0, 0, Segment::Whole)), None);
-        assert_eq!(heard.last(SnSpace::V3, wish(1, 0, Segment::Whole)), Some(Moment::from_millis(1)));
+        assert_eq!(heard.last(SnSpace::V3, item(0, 0, Segment::Whole)), None);
+        assert_eq!(heard.last(SnSpace::V3, item(1, 0, Segment::Whole)), Some(Moment::from_millis(1)));
         assert_eq!(heard.ring.len(), HEARD_MAX);
     }
 }

@@ -145,7 +145,7 @@ impl Origin {
 
     /// Appends the repair requests for a data element: one for the whole message, or one for each
     /// lost segment whose request by others is not pending at `now`.
-    pub(super) fn wishes(&self, now: Moment, early: bool, data: DataId, out: &mut Vec<NackItem>) {
+    pub(super) fn nacks(&self, now: Moment, early: bool, data: DataId, out: &mut Vec<NackItem>) {
         let Some(item) = self.items.get(&data) else { return };
         let Some(want) = item.want else { return };
         let Some(part) = item.part.as_ref().filter(|part| part.dsn.sn == want.sn) else {

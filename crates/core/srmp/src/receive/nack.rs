@@ -43,8 +43,8 @@ impl Origin {
             return;
         }
         let hold = shared.repeat(self.r_max, want.attempt.saturating_sub(self.path.tries()));
-        let wish = NackItem { data, sn: want.sn, segment: Segment::Whole };
-        let heard = self.heard.last(shared.config.space, wish).map(|at| at + hold);
+        let wanted = NackItem { data, sn: want.sn, segment: Segment::Whole };
+        let heard = self.heard.last(shared.config.space, wanted).map(|at| at + hold);
         let waits = shared.config.timing.nack_hold_off;
         if let Some(until) = heard.filter(|until| waits && *until > now) {
             want.phase = Phase::Holdoff(until);
@@ -182,7 +182,7 @@ impl Origin {
 
     /// Takes up to about `max` of the repair requests that are due to one logger, and returns that
     /// logger; `None` when none are due. Requests that are taken count as sent.
-    pub(crate) fn take_near_wishes(
+    pub(crate) fn take_near_nacks(
         &mut self,
         now: Moment,
         shared: &mut Shared,
@@ -211,7 +211,7 @@ impl Origin {
                 continue;
             }
             let before = out.len();
-            self.wishes(now, true, data, out);
+            self.nacks(now, true, data, out);
             shared.counters.nacks_to_loggers += (out.len() - before) as u64;
             self.near_due -= 1;
             if let Some(want) = self.items.get_mut(&data).and_then(|item| item.want.as_mut()) {
@@ -235,7 +235,7 @@ impl Origin {
 
     /// Takes up to about `max` of the repair requests that are due to the group; all segments of a
     /// message stay together. Requests that are taken count as sent.
-    pub(crate) fn take_wishes(
+    pub(crate) fn take_nacks(
         &mut self,
         now: Moment,
         shared: &mut Shared,
@@ -254,7 +254,7 @@ impl Origin {
                 continue;
             }
             let before = out.len();
-            self.wishes(now, !strict, data, out);
+            self.nacks(now, !strict, data, out);
             shared.counters.nacks_sent += (out.len() - before) as u64;
             self.hold_off(now, shared, data);
         }

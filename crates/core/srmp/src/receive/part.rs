@@ -120,11 +120,11 @@ impl Part {
     }
 
     fn rank(&mut self, index: u16) {
-        let Some(place) = self.highest.iter().position(|seen| seen.is_none_or(|seen| seen < index)) else {
+        let Some(position) = self.highest.iter().position(|seen| seen.is_none_or(|seen| seen < index)) else {
             return;
         };
-        self.highest[place..].rotate_right(1);
-        self.highest[place] = Some(index);
+        self.highest[position..].rotate_right(1);
+        self.highest[position] = Some(index);
     }
 
     /// The message. Valid only when complete.

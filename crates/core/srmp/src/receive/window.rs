@@ -63,7 +63,7 @@ impl Window {
             let mut next = self.newest;
             for _ in 0..ahead {
                 next = space.next(next);
-                let (word, bit) = place(next);
+                let (word, bit) = position(next);
                 self.seen[word] &= !bit;
             }
         }
@@ -71,17 +71,17 @@ impl Window {
     }
 
     fn mark(&mut self, seq: Seq) {
-        let (word, bit) = place(seq);
+        let (word, bit) = position(seq);
         self.seen[word] |= bit;
     }
 
     fn is_marked(&self, seq: Seq) -> bool {
-        let (word, bit) = place(seq);
+        let (word, bit) = position(seq);
         self.seen[word] & bit != 0
     }
 }
 
-const fn place(seq: Seq) -> (usize, u64) {
+const fn position(seq: Seq) -> (usize, u64) {
     let index = seq.0 as usize % WINDOW;
     (index / 64, 1 << (index % 64))
 }

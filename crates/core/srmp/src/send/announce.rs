@@ -28,7 +28,7 @@ pub(super) struct Announcer {
 
 impl Announcer {
     /// The last piece of a version has been sent.
-    pub(super) fn now_told(&mut self, element: &mut Element, data: DataId, first: bool) {
+    pub(super) fn now_announced(&mut self, element: &mut Element, data: DataId, first: bool) {
         self.active += usize::from(first);
         element.announcements = 0;
         if !std::mem::replace(&mut element.listed, true) {
@@ -61,13 +61,14 @@ impl Choice<'_> {
 
     /// Announces the version of an element, unless this bundle already announces or carries it.
     fn announce(&mut self, element: &mut Element) -> bool {
-        let Some(told) = element.told.filter(|_| element.bundle != self.bundle && !self.is_full()) else {
+        let Some(announced) = element.announced.filter(|_| element.bundle != self.bundle && !self.is_full())
+        else {
             return false;
         };
         element.bundle = self.bundle;
-        element.announced = self.now;
+        element.announced_at = self.now;
         element.announcements = element.announcements.saturating_add(1);
-        self.out.push(told);
+        self.out.push(announced);
         true
     }
 }
@@ -126,8 +127,8 @@ impl Sender {
             if element.unsent > 0 {
                 element.updated = now;
                 self.by_age.push_back((now, data));
-            } else if let Some(told) = element.told.take() {
-                self.digest.remove(data, told.sn);
+            } else if let Some(announced) = element.announced.take() {
+                self.digest.remove(data, announced.sn);
                 self.announcer.active -= 1;
                 self.table.bytes -= element.body.len();
                 element.body = bytes::Bytes::new();

@@ -55,14 +55,14 @@ impl Repairs {
 
 impl Sender {
     /// A receiver asks the whole group for a repair of this sender's data.
-    pub(crate) fn handle_nack(&mut self, now: Moment, wish: NackItem, r_max: Duration) -> Answer {
+    pub(crate) fn handle_nack(&mut self, now: Moment, wanted: NackItem, r_max: Duration) -> Answer {
         self.counters.nacks += 1;
-        let Some(element) = self.table.elements.get_mut(&wish.data).filter(|element| !element.is_retired())
+        let Some(element) = self.table.elements.get_mut(&wanted.data).filter(|element| !element.is_retired())
         else {
             self.counters.nacks_unknown += 1;
             return Answer::Ignored;
         };
-        let relation = self.config.space.compare(wish.sn, element.dsn.sn);
+        let relation = self.config.space.compare(wanted.sn, element.dsn.sn);
         if relation == Relation::Newer {
             self.counters.nacks_future += 1;
             return Answer::Ignored;
@@ -72,19 +72,19 @@ impl Sender {
         if relation == Relation::Equal {
             self.copies.drew_nack(now, element);
         }
-        self.count_for_sweep(now, wish.data);
+        self.count_for_sweep(now, wanted.data);
         if self.repairs.sweeping {
             self.counters.nacks_swept += 1;
             return Answer::Ignored;
         }
-        let Some(element) = self.table.elements.get(&wish.data) else { return Answer::Ignored };
+        let Some(element) = self.table.elements.get(&wanted.data) else { return Answer::Ignored };
         let older = relation == Relation::Older;
-        let wished = element.wished(wish.segment, older);
+        let wished = element.wished(wanted.segment, older);
         // A receiver that names the newest version learned of it from a later bundle, so the first
         // sending cannot have crossed the request.
         let since = if older { Since::Sent } else { Since::SentAgain };
         let held = (since, self.config.timing.holdoff(r_max));
-        let queued = self.queue_again(now, wish.data, wished, Why::Repair, held);
+        let queued = self.queue_again(now, wanted.data, wished, Why::Repair, held);
         self.counters.nacks_held_off += u64::from(!queued);
         self.begin_sweep_if_due(now, r_max);
         if queued { Answer::Repair } else { Answer::Ignored }
@@ -96,17 +96,18 @@ impl Sender {
     pub(crate) fn handle_child_nack(
         &mut self,
         now: Moment,
-        wish: NackItem,
+        wanted: NackItem,
         r_max: Duration,
     ) -> Option<(Dsn, std::ops::Range<u16>)> {
         self.counters.nacks += 1;
         self.counters.nacks_of_loggers += 1;
-        let Some(element) = self.table.elements.get_mut(&wish.data).filter(|element| element.told.is_some())
+        let Some(element) =
+            self.table.elements.get_mut(&wanted.data).filter(|element| element.announced.is_some())
         else {
             self.counters.nacks_unknown += 1;
             return None;
         };
-        let relation = self.config.space.compare(wish.sn, element.dsn.sn);
+        let relation = self.config.space.compare(wanted.sn, element.dsn.sn);
         if relation == Relation::Newer {
             self.counters.nacks_future += 1;
             return None;
@@ -114,7 +115,7 @@ impl Sender {
         element.nacks = element.nacks.saturating_add(1);
         element.last_nack = Some(now);
         let holdoff = self.config.timing.holdoff(r_max) / 2;
-        let wished = element.wished(wish.segment, relation == Relation::Older);
+        let wished = element.wished(wanted.segment, relation == Relation::Older);
         let held = |piece: &super::table::PieceState| {
             piece.sent.is_none() || piece.again.is_some_and(|at| now < at + holdoff)
         };

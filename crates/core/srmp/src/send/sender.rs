@@ -114,19 +114,19 @@ impl Sender {
     /// A piece of the newest version, if all of that version has been sent.
     pub(crate) fn piece(&self, data: DataId, index: u16) -> Option<Piece> {
         let element = self.table.elements.get(&data)?;
-        let told = element.told.filter(|told| told.sn == element.dsn.sn)?;
-        (index < told.segments.max(1)).then(|| Piece {
-            dsn: told,
+        let announced = element.announced.filter(|announced| announced.sn == element.dsn.sn)?;
+        (index < announced.segments.max(1)).then(|| Piece {
+            dsn: announced,
             index,
             body: self.table.slice(element, index),
         })
     }
 
     /// The announced version of the next data element after `data`, or of the first one.
-    pub(crate) fn told_after(&self, data: Option<DataId>) -> Option<Dsn> {
+    pub(crate) fn announced_after(&self, data: Option<DataId>) -> Option<Dsn> {
         let begin = data.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
         let mut after = self.table.elements.range((begin, std::ops::Bound::Unbounded));
-        after.find_map(|(_, element)| element.told)
+        after.find_map(|(_, element)| element.announced)
     }
 
     /// The length in bytes of a piece, if its version is still the newest.
@@ -145,7 +145,7 @@ impl Sender {
         if element.dsn.sn != dsn.sn {
             return;
         }
-        element.announced = now;
+        element.announced_at = now;
         if why == Why::Repair && !std::mem::replace(&mut element.repaired, true) {
             self.counters.messages_repaired += 1;
         }
@@ -159,9 +159,9 @@ impl Sender {
         }
         element.unsent -= 1;
         if element.unsent == 0 {
-            let old = element.told.replace(dsn).map(|told| told.sn);
+            let old = element.announced.replace(dsn).map(|announced| announced.sn);
             self.digest.replace(dsn.data, old, dsn.sn);
-            self.announcer.now_told(element, dsn.data, old.is_none());
+            self.announcer.now_announced(element, dsn.data, old.is_none());
             if !self.config.strict {
                 self.trailing.begin(now, dsn, &self.config.timing);
                 self.copies.first_sent(now, element, self.config.copies, r_max, &self.config.timing);
@@ -201,6 +201,6 @@ impl Sender {
 
     /// Every announced data element with its newest message.
     pub(crate) fn messages(&self) -> impl Iterator<Item = (Dsn, &Bytes)> + '_ {
-        self.table.elements.values().filter(|element| element.told.is_some()).map(|e| (e.dsn, &e.body))
+        self.table.elements.values().filter(|element| element.announced.is_some()).map(|e| (e.dsn, &e.body))
     }
 }

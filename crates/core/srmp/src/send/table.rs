@@ -47,10 +47,10 @@ pub(super) struct Element {
     /// The number of pieces that were never sent.
     pub(super) unsent: u16,
     /// The announced version: the newest one of which every piece has been sent.
-    pub(super) told: Option<Dsn>,
+    pub(super) announced: Option<Dsn>,
     pub(super) updated: Moment,
     /// The time at which it was last announced or sent.
-    pub(super) announced: Moment,
+    pub(super) announced_at: Moment,
     /// Announcements since the version was sent.
     pub(super) announcements: u8,
     /// It is in the list of fresh elements.
@@ -166,9 +166,9 @@ impl Element {
             body: Bytes::new(),
             pieces: Vec::new(),
             unsent: 0,
-            told: None,
+            announced: None,
             updated: Moment::ZERO,
-            announced: Moment::ZERO,
+            announced_at: Moment::ZERO,
             announcements: 0,
             listed: false,
             bundle: 0,
@@ -196,7 +196,7 @@ impl Element {
 
     /// Whether it has not been sent for `data_timeout`, is no longer announced, and has no message.
     pub(super) fn is_retired(&self) -> bool {
-        self.told.is_none() && self.unsent == 0
+        self.announced.is_none() && self.unsent == 0
     }
 
     /// The pieces that answer a repair request; empty when there is no such segment.

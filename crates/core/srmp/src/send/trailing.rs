@@ -58,7 +58,7 @@ impl Sender {
             let begin = Moment::from_nanos(
                 at.as_nanos().saturating_sub(interval(timing, slot.time).as_nanos() as u64),
             );
-            if element.announced <= begin {
+            if element.announced_at <= begin {
                 self.announcer.urge(slot.data);
             }
             if slot.time + 1 < timing.trailing_times {

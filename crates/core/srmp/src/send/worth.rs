@@ -12,7 +12,7 @@ use std::ops::Range;
 const PRIOR: f64 = 4.0;
 /// Reports are used for at most this many sendings: they describe the receiver that loses most, and
 /// the error of taking it for all grows with each sending.
-const TOLD_MAX: usize = 2;
+const ANNOUNCEMENTS_MAX: usize = 2;
 /// The number of messages over which the statistics average.
 const MEMORY: f64 = 32.0;
 /// A sending saves a repair once some receiver misses the message with more than the upper
@@ -84,9 +84,9 @@ pub(crate) struct Audience {
 
 impl Audience {
     /// The probability that some receiver misses a message after `sendings`, if all receivers lose
-    /// as much, independently of each other. 0 after more than [`TOLD_MAX`] sendings.
+    /// as much, independently of each other. 0 after more than [`ANNOUNCEMENTS_MAX`] sendings.
     pub(super) fn expects(self, sendings: usize) -> f64 {
-        if sendings > TOLD_MAX {
+        if sendings > ANNOUNCEMENTS_MAX {
             return 0.0;
         }
         let miss = self.loss.clamp(0.0, 1.0).powi(sendings as i32);

@@ -43,10 +43,10 @@ pub enum WireError {
         want: u32,
     },
     /// The length field contradicts the bytes received or the least that the header needs.
-    #[error("length field says {said}, there are {got} bytes and at least {need} are needed")]
+    #[error("length field says {declared}, there are {got} bytes and at least {need} are needed")]
     Length {
         /// The value of the field.
-        said: usize,
+        declared: usize,
         /// Bytes received.
         got: usize,
         /// The least that the header needs.
@@ -81,12 +81,12 @@ pub enum WireError {
         kind: u8,
     },
     /// A field has an invalid value; the record is skipped.
-    #[error("at byte {at}: {what}")]
+    #[error("at byte {at}: {item}")]
     Value {
         /// The position of the start of the message or record.
         at: usize,
         /// The problem.
-        what: &'static str,
+        item: &'static str,
     },
 }
 
@@ -130,11 +130,11 @@ pub enum WriteError {
         reserved: usize,
     },
     /// The profile's wire format cannot represent the record.
-    #[error("profile {profile:?} cannot carry {what}")]
+    #[error("profile {profile:?} cannot carry {item}")]
     Unrepresentable {
         /// The profile.
         profile: crate::model::Profile,
         /// The part that it cannot carry.
-        what: &'static str,
+        item: &'static str,
     },
 }

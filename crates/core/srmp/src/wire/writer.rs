@@ -124,14 +124,14 @@ impl Writer {
         }
     }
 
-    fn cannot<T>(&self, what: &'static str) -> Result<T, WriteError> {
-        Err(WriteError::Unrepresentable { profile: self.format.profile(), what })
+    fn cannot<T>(&self, item: &'static str) -> Result<T, WriteError> {
+        Err(WriteError::Unrepresentable { profile: self.format.profile(), item })
     }
 
     fn push_v2(&mut self, record: &Record<'_>) -> Result<(), WriteError> {
         match (self.kind, record) {
             (Kind::Bundle, Record::Echo(echo)) => self.echo = Some(*echo),
-            (Kind::Bundle, Record::Congestion(said)) => self.congestion = Some(*said),
+            (Kind::Bundle, Record::Congestion(declared)) => self.congestion = Some(*declared),
             (Kind::Bundle, Record::Mode0(_) | Record::Mode1(_) | Record::Nack(_)) => {
                 return v2::put_message(&mut self.arena, record);
             }
@@ -168,7 +168,7 @@ impl Writer {
     }
 
     /// Ends the datagram: writes the header, the announcements and, if the format has a tag, zeros
-    /// for [`Sealer::seal`](crate::auth::Sealer::seal) to replace. Sets the flags `AUTH`,
+    /// for [`Encryptor::seal`](crate::auth::Sealer::seal) to replace. Sets the flags `AUTH`,
     /// `ENCRYPTED` and `RELAY` as needed. The kind is that of [`Writer::begin`], which must be
     /// called again before the next datagram.
     ///

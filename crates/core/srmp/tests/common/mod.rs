@@ -216,8 +216,8 @@ impl Net {
     }
 
     /// The number of matching events at a node.
-    pub(crate) fn count(&self, node: usize, what: impl Fn(&Event) -> bool) -> usize {
-        self.node(node).events.iter().filter(|(_, event)| what(event)).count()
+    pub(crate) fn count(&self, node: usize, happening: impl Fn(&Event) -> bool) -> usize {
+        self.node(node).events.iter().filter(|(_, event)| happening(event)).count()
     }
 }
 

@@ -62,11 +62,11 @@ impl Turn<'_> {
     pub(crate) fn send_datagram(&mut self, group: usize, to: Option<ProcessId>, bytes: bytes::Bytes) {
         self.spent_ns += self.costs.of_write(bytes.len());
         let from = self.process;
-        let hears = |process: ProcessId, member: &Member| match to {
+        let receives = |process: ProcessId, member: &Member| match to {
             Some(to) => to == process,
             None => process != from && member.groups & 1 << group != 0,
         };
-        let members = self.wires.members.iter().filter(|(process, member)| hears(**process, member));
+        let members = self.wires.members.iter().filter(|(process, member)| receives(**process, member));
         let sockets: Vec<_> = members.map(|(_, member)| member.socket).collect();
         let chunk = Chunk::Datagram(Datagram { group, from, alone: to.is_some(), bytes });
         // Nodes share one computer, or each has one of its own: each copy by the switch is for one

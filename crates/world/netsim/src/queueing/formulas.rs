@@ -196,9 +196,9 @@ mod tests {
     /// 384 kbit/s in packets of 2000 bits.
     const MU: f64 = 192.0;
     /// Packets of mode 0 and mode 1 per second, as the paper counted them in 1800 s.
-    const OFFERED: f64 = (296_684.0 + 2_169.0) / 1_800.0;
+    const ADVERTISED: f64 = (296_684.0 + 2_169.0) / 1_800.0;
     /// The same with retransmissions.
-    const REPAIRED: f64 = OFFERED + 2_220.0 / 1_800.0;
+    const REPAIRED: f64 = ADVERTISED + 2_220.0 / 1_800.0;
 
     fn near(got: f64, expected: f64, by: f64) {
         assert!((got - expected).abs() <= by, "{got}, not {expected}");
@@ -209,16 +209,16 @@ mod tests {
     #[test]
     fn single_queues_of_the_paper() {
         for (arrivals, servers, service, utilisation, sojourn, number) in [
-            (OFFERED, 1, MU, 0.8647, 0.0385, 6.39),
+            (ADVERTISED, 1, MU, 0.8647, 0.0385, 6.39),
             (165.0, 1, MU, 0.8594, 0.0370, 6.11),
             (REPAIRED, 1, MU, 0.8712, 0.0404, 6.76),
-            (0.95 * OFFERED, 1, MU, 0.8215, 0.0292, 4.60),
+            (0.95 * ADVERTISED, 1, MU, 0.8215, 0.0292, 4.60),
             (153.6, 1, MU, 0.8, 0.0260, 4.00),
-            (0.75 * OFFERED, 1, MU, 0.6486, 0.0148, 1.85),
-            (0.25 * OFFERED, 1, MU, 0.2162, 0.0066, 0.28),
-            (OFFERED, 2, MU / 2.0, 0.8647, 0.0413, 6.86),
-            (OFFERED, 6, MU / 6.0, 0.8647, 0.0566, 9.39),
-            (OFFERED, 2, MU, 0.4324, 0.0064, 1.06),
+            (0.75 * ADVERTISED, 1, MU, 0.6486, 0.0148, 1.85),
+            (0.25 * ADVERTISED, 1, MU, 0.2162, 0.0066, 0.28),
+            (ADVERTISED, 2, MU / 2.0, 0.8647, 0.0413, 6.86),
+            (ADVERTISED, 6, MU / 6.0, 0.8647, 0.0566, 9.39),
+            (ADVERTISED, 2, MU, 0.4324, 0.0064, 1.06),
         ] {
             let load = mmc(arrivals, service, servers).unwrap();
             near(load.utilisation, utilisation, 5.1e-5);
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn the_two_hops_of_the_paper() {
-        for (total, sojourn, number) in [(OFFERED, 0.0215, 3.56), (REPAIRED, 0.0217, 3.63)] {
+        for (total, sojourn, number) in [(ADVERTISED, 0.0215, 3.56), (REPAIRED, 0.0217, 3.63)] {
             // Multicast copies are further arrivals at the downlinks: each has the packets of three
             // sites.
             let network = Jackson::solve(&stations(total / 4.0, 4)).unwrap();
@@ -251,8 +251,8 @@ mod tests {
             near(path, sojourn, 5.1e-5);
             near(total * path, number, 0.0051);
         }
-        near(Jackson::solve(&stations(OFFERED / 4.0, 4)).unwrap().number(), 8.48, 0.03);
-        let hop = |share: f64| md1(share * OFFERED, MU).unwrap().sojourn;
+        near(Jackson::solve(&stations(ADVERTISED / 4.0, 4)).unwrap().number(), 8.48, 0.03);
+        let hop = |share: f64| md1(share * ADVERTISED, MU).unwrap().sojourn;
         near(hop(0.25), 0.0059, 5.1e-5);
         near(hop(0.75), 0.0100, 5.1e-5);
     }

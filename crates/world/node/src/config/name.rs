@@ -35,13 +35,13 @@ impl Config {
     pub fn settle(&mut self, suffix: u16) -> Result<(), PlanError> {
         let name = self.network_name(suffix);
         let given = self.given_name();
-        let (named, founder) = (given.is_some(), given.unwrap_or_else(host_name));
+        let (named, creator) = (given.is_some(), given.unwrap_or_else(host_name));
         let Some(network) = &mut self.network else { return Ok(()) };
         network.check()?;
         let plan = network.plan(&name)?;
         network.name = Some(name);
-        if network.founder.is_none() {
-            (network.is_named, network.founder) = (named, Some(founder));
+        if network.creator.is_none() {
+            (network.is_named, network.creator) = (named, Some(creator));
         }
         network.listen = plan.listen;
         network.advertise = plan.advertise;

@@ -89,7 +89,7 @@ fn poll<M: Machine>(hub: &Hub<M>, conn: ConnId, read: &mut OwnedReadHalf, cx: &m
                 Some(task) => task.clone_from(cx.waker()),
                 none => *none = Some(cx.waker().clone()),
             }
-            if core.machine.is_held(conn) {
+            if core.machine.is_paused(conn) {
                 return Poll::Pending; // the machine releases it
             }
         }

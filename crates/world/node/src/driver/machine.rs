@@ -58,7 +58,7 @@ pub enum Output {
     Link(LinkOutput),
     /// A request about the multicast groups.
     Group(GroupOutput),
-    /// A connection is no longer [held](Machine::is_held).
+    /// A connection is no longer [held](Machine::is_paused).
     Released(ConnId),
     /// A connection has data to write, or must be closed.
     Ready(ConnId),
@@ -86,7 +86,7 @@ pub trait Machine {
     fn poll_timeout(&self) -> Option<Moment>;
 
     /// Whether to pause reading from `conn`, because its input could not be passed on.
-    fn is_held(&self, _conn: ConnId) -> bool {
+    fn is_paused(&self, _conn: ConnId) -> bool {
         false
     }
 

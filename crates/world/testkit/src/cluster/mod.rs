@@ -124,7 +124,7 @@ impl Cluster {
         }
         let hostile = (0..options.hostile).map(|number| {
             let draw = Draw::new(options.seed.split_index(number as u64), "hostile client");
-            let client = Hostile::new(nodes.clone(), options.pace, draw);
+            let client = Hostile::new(nodes.clone(), options.call_interval, draw);
             sim.add_host(&format!("hostile {number}"), Process::Hostile(client))
         });
         let hostile = hostile.collect();
@@ -407,18 +407,18 @@ impl Cluster {
             return Ok(());
         }
         let node = (host.0 as usize) < self.nodes.len();
-        let what = match node {
+        let observations = match node {
             true => {
                 self.learn_served(host.0 as usize);
                 self.with_node(host.0 as usize, |node, _| node.take_seen())
             }
             false => self.with_federate(host, |federate, _| federate.take_seen()),
         };
-        if what.is_empty() {
+        if observations.is_empty() {
             return Ok(());
         }
         let at = self.now();
-        let seen: Vec<_> = what.into_iter().map(|what| Seen { at, what }).collect();
+        let seen: Vec<_> = observations.into_iter().map(|observation| Seen { at, observation }).collect();
         let wrong = self.judge_seen(&seen).err();
         if let Some(recorded) = self.recorded.as_mut().filter(|_| !node) {
             recorded.extend(seen.iter().map(|seen| (host, seen.clone())));
@@ -439,10 +439,10 @@ impl Cluster {
             compared.map_err(|text| ("as_the_model", text))?;
         }
         for seen in seen {
-            tracing::debug!(target: "seen", seen = ?seen.what);
-            self.observed += u64::from(!matches!(seen.what, Observation::TimedOut));
-            self.outcome.count(&seen.what);
-            if let Observation::Established { session, host } = seen.what {
+            tracing::debug!(target: "seen", seen = ?seen.observation);
+            self.observed += u64::from(!matches!(seen.observation, Observation::TimedOut));
+            self.outcome.count(&seen.observation);
+            if let Observation::Established { session, host } = seen.observation {
                 let server = self.federate(host).server().0 as usize;
                 let run = Run { node: server, start: self.starts[server].0 };
                 self.ledger.established(session, host, run);

@@ -27,7 +27,7 @@ pub struct Outcome {
     pub dropped: u64,
     /// Number of starts of nodes that were given up or ended.
     pub lost_nodes: u64,
-    /// Number of networks that served federates: two or more if a founder began one that later
+    /// Number of networks that served federates: two or more if a creator began one that later
     /// yielded.
     pub networks: usize,
     /// Number of times that a node paused a federate.
@@ -63,8 +63,8 @@ impl Default for Outcome {
 
 impl Outcome {
     /// Counts an observation.
-    pub(super) fn count(&mut self, what: &Observation) {
-        match what {
+    pub(super) fn count(&mut self, observation: &Observation) {
+        match observation {
             Observation::Established { .. } => self.sessions += 1,
             Observation::Got { .. } => self.answers += 1,
             Observation::Received { .. } => self.callbacks += 1,
@@ -87,7 +87,7 @@ pub struct Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for seen in &self.trace {
-            let text = format!("{:?}", seen.what);
+            let text = format!("{:?}", seen.observation);
             let short: String = text.chars().take(600).collect();
             writeln!(f, "  {} {short}", seen.at)?;
         }

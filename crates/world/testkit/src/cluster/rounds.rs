@@ -28,17 +28,17 @@ impl Cluster {
     /// Runs until `done` succeeds, checking it at short intervals.
     ///
     /// # Errors
-    /// A property does not hold, or `what` did not come about in time.
+    /// A property does not hold, or `state` did not come about in time.
     pub fn wait(
         &mut self,
         bound: Duration,
-        what: &str,
+        state: &str,
         done: impl Fn(&Self) -> Result<(), String>,
     ) -> Result<(), Failure> {
         let until = self.now() + bound;
         while let Err(missing) = done(self) {
             if self.now() >= until {
-                return Err(self.failure("convergence", format!("{what}: not after {bound:?}: {missing}")));
+                return Err(self.failure("convergence", format!("{state}: not after {bound:?}: {missing}")));
             }
             self.run_for(LOOK)?;
         }
@@ -238,7 +238,7 @@ impl Cluster {
     pub(super) fn judge(&mut self) -> Result<(), Failure> {
         for node in self.up() {
             for (_, stats) in self.kernel(node).network().map(|network| network.routers).unwrap_or_default() {
-                self.outcome.multicast.0 += stats.cast_messages;
+                self.outcome.multicast.0 += stats.group_messages;
                 self.outcome.multicast.1 += stats.directed_messages;
             }
             let run = Run { node, start: self.starts[node].0 };

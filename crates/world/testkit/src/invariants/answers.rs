@@ -39,7 +39,7 @@ impl Invariant for Answers {
     }
 
     fn observe(&mut self, seen: &Seen, _: &Ledger) -> Result<(), String> {
-        match &seen.what {
+        match &seen.observation {
             Observation::Made { session, call, .. } => {
                 self.by_age.insert((seen.at, *session, call.get()));
                 if self.waiting.insert((*session, call.get()), seen.at).is_some() {

@@ -114,7 +114,7 @@ impl AsTheModel {
     /// # Errors
     /// The reason why the property does not hold.
     pub fn cause(&mut self, seen: &Seen) -> Result<(), String> {
-        match &seen.what {
+        match &seen.observation {
             Observation::Opened { session, host } => {
                 self.hosts.insert(*session, *host);
                 if self.disturbed_hosts.contains(host) {
@@ -183,7 +183,7 @@ impl AsTheModel {
     /// # Errors
     /// The reason why the property does not hold.
     pub fn outcome(&mut self, seen: &Seen) -> Result<(), String> {
-        match &seen.what {
+        match &seen.observation {
             Observation::Answered { session, call, answer } => {
                 let Some((request, served)) = self.served.remove(&(*session, call.get())) else {
                     return Err(format!(

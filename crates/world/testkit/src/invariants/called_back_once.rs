@@ -31,7 +31,7 @@ impl Invariant for CalledBackOnce {
     }
 
     fn observe(&mut self, seen: &Seen, _: &Ledger) -> Result<(), String> {
-        match &seen.what {
+        match &seen.observation {
             Observation::Called { session, number, body } => {
                 self.sent.entry(*session).or_default().push_back((*number, body.clone()));
             }

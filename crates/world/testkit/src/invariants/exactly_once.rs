@@ -52,7 +52,7 @@ impl Invariant for ExactlyOnce {
     }
 
     fn observe(&mut self, seen: &Seen, ledger: &Ledger) -> Result<(), String> {
-        match &seen.what {
+        match &seen.observation {
             Observation::Made { session, request, .. } => self.withdraw(*session, request, ledger),
             Observation::Got { request: Some(request), answer, .. }
                 if !matches!(answer, Answer::ExceptionData(_)) =>
@@ -115,7 +115,7 @@ impl ExactlyOnce {
                 if let Some(promised) = self.promised.get_mut(&session) {
                     promised.retain(|(stamp, item)| match (ledger.sent.get(stamp), item, member) {
                         (
-                            Some(Sent { what: Message::Update(instance, _), .. }),
+                            Some(Sent { message: Message::Update(instance, _), .. }),
                             Some(attribute),
                             Some(member),
                         ) => may_reflect(member, *instance, *attribute),
@@ -145,7 +145,7 @@ impl ExactlyOnce {
             if receiver == sent.by || member.federation != sender.federation || member.leaving {
                 continue;
             }
-            let items: Vec<Item> = match &sent.what {
+            let items: Vec<Item> = match &sent.message {
                 Message::Update(instance, attributes) => {
                     let reliable = |&&attribute: &&AttributeHandle| {
                         ledger.is_reliable(attribute) && !sender.odd.contains(&attribute)
@@ -209,7 +209,7 @@ impl ExactlyOnce {
             Callback::ReflectAttributeValues(c) => {
                 let Some(stamp) = stamp(&c.user_supplied_tag) else { return Ok(()) };
                 let sent = ledger.sent.get(&stamp);
-                let Some(Sent { what: Message::Update(instance, attributes), .. }) = sent else {
+                let Some(Sent { message: Message::Update(instance, attributes), .. }) = sent else {
                     return Err(format!(
                         "{session} got a reflection of {stamp:?}, which is no update: {sent:?}"
                     ));
@@ -233,7 +233,7 @@ impl ExactlyOnce {
             }
             Callback::ReceiveInteraction(c) => {
                 let stamp = stamp(&c.user_supplied_tag);
-                let Some((stamp, Sent { by, at: sent, what: Message::Interaction(class) })) =
+                let Some((stamp, Sent { by, at: sent, message: Message::Interaction(class) })) =
                     stamp.and_then(|stamp| Some((stamp, ledger.sent.get(&stamp)?)))
                 else {
                     return Err(format!("{session} got an interaction that nobody sent: {c:?}"));
@@ -246,7 +246,7 @@ impl ExactlyOnce {
                 self.take(session, stamp, None)
             }
             Callback::ReceiveDirectedInteraction(c) => {
-                let sent = |stamp: &Stamp| ledger.sent.get(stamp).map(|sent| &sent.what);
+                let sent = |stamp: &Stamp| ledger.sent.get(stamp).map(|sent| &sent.message);
                 match stamp(&c.user_supplied_tag).filter(|at| matches!(sent(at), Some(Message::Directed))) {
                     Some(stamp) => self.take(session, stamp, None),
                     None => Err(format!("{session} got an interaction that nobody sent: {c:?}")),

@@ -31,7 +31,7 @@ impl Invariant for FinalState {
     }
 
     fn observe(&mut self, seen: &Seen, ledger: &Ledger) -> Result<(), String> {
-        let Observation::Received { session, callback, .. } = &seen.what else { return Ok(()) };
+        let Observation::Received { session, callback, .. } = &seen.observation else { return Ok(()) };
         let Some(member) = ledger.member(*session) else { return Ok(()) };
         let key = |instance: Option<ObjectInstanceHandle>| {
             (*session, member.federation.clone(), instance.unwrap_or_default())
@@ -58,7 +58,7 @@ impl Invariant for FinalState {
                     && *session != instance.owner
                     && !member.doubtful.contains(handle)
             });
-            let (mut knowing, mut told) = (None, None);
+            let (mut knowing, mut removed) = (None, None);
             for (session, life, member) in joined {
                 let knows = member.known.contains_key(handle);
                 self.known += u64::from(knows);
@@ -78,13 +78,13 @@ impl Invariant for FinalState {
                     _ if !subscribes(ledger, member, instance) => {}
                     _ if knows => knowing = Some(name()),
                     _ if self.removed.contains(&(session, federation.clone(), *handle)) => {
-                        told = Some(name());
+                        removed = Some(name());
                     }
                     _ => {}
                 }
             }
-            if let (Some(knowing), Some(told)) = (knowing, told) {
-                return Err(format!("known to {knowing}, and gone for {told}"));
+            if let (Some(knowing), Some(removed)) = (knowing, removed) {
+                return Err(format!("known to {knowing}, and gone for {removed}"));
             }
         }
         Ok(())

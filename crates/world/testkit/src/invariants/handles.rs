@@ -21,7 +21,7 @@ impl Invariant for Handles {
     }
 
     fn observe(&mut self, seen: &Seen, ledger: &Ledger) -> Result<(), String> {
-        let Observation::Got { session, request: Some(request), answer, .. } = &seen.what else {
+        let Observation::Got { session, request: Some(request), answer, .. } = &seen.observation else {
             return Ok(());
         };
         if let (Some(joining), Some(handle)) = (Joining::of(request), joined_handle(answer)) {

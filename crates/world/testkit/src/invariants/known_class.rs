@@ -18,7 +18,8 @@ impl Invariant for KnownClass {
     }
 
     fn observe(&mut self, seen: &Seen, ledger: &Ledger) -> Result<(), String> {
-        let Observation::Received { session, callback: Callback::DiscoverObjectInstance(c), .. } = &seen.what
+        let Observation::Received { session, callback: Callback::DiscoverObjectInstance(c), .. } =
+            &seen.observation
         else {
             return Ok(());
         };

@@ -36,7 +36,7 @@ impl Invariant for KnownInstances {
     }
 
     fn observe(&mut self, seen: &Seen, _: &Ledger) -> Result<(), String> {
-        match &seen.what {
+        match &seen.observation {
             Observation::Got { session, request: Some(request), answer, .. }
                 if !matches!(answer, Answer::ExceptionData(_)) =>
             {

@@ -23,7 +23,7 @@ impl Invariant for Members {
     fn observe(&mut self, seen: &Seen, ledger: &Ledger) -> Result<(), String> {
         if let Observation::Received {
             session, callback: Callback::ReportFederationExecutionMembers(c), ..
-        } = &seen.what
+        } = &seen.observation
             && ledger.calm.is_some()
         {
             let listed = c.report.iter().flat_map(|set| &set.federation_execution_member_information);

@@ -19,7 +19,7 @@ type Name = (String, bool, String);
 
 #[derive(Clone, Debug)]
 struct Tenure {
-    who: SessionId,
+    federate: SessionId,
     from: Moment,
     until: Option<Moment>,
 }
@@ -42,10 +42,10 @@ impl Invariant for Names {
 
     fn observe(&mut self, seen: &Seen, ledger: &Ledger) -> Result<(), String> {
         let at = seen.at;
-        if let Observation::Got { session, .. } | Observation::Received { session, .. } = &seen.what {
+        if let Observation::Got { session, .. } | Observation::Received { session, .. } = &seen.observation {
             self.heard.insert(*session, at);
         }
-        match &seen.what {
+        match &seen.observation {
             Observation::Made { session, request, .. } => self.given_up(at, *session, request, ledger),
             Observation::Got { session, request: Some(request), answer, .. } => {
                 if let (Some(Joining { federation, name: Some(name), .. }), Some(_)) =
@@ -88,11 +88,12 @@ impl Invariant for Names {
 
     fn finish(&mut self, ledger: &Ledger) -> Result<(), String> {
         for (name, tenures) in &self.tenures {
-            let counted: Vec<_> = tenures.iter().filter(|tenure| ledger.lived(tenure.who)).collect();
+            let counted: Vec<_> = tenures.iter().filter(|tenure| ledger.lived(tenure.federate)).collect();
             for (place, a) in counted.iter().enumerate() {
                 let clash = counted[place + 1..].iter().find(|b| {
                     let begins = a.from.max(b.from);
-                    [a, b].iter().all(|t| t.until.is_none_or(|until| until > begins)) && a.who != b.who
+                    [a, b].iter().all(|t| t.until.is_none_or(|until| until > begins))
+                        && a.federate != b.federate
                 });
                 if let Some(b) = clash.filter(|_| !ledger.is_destroyed(&name.0)) {
                     return Err(format!("{name:?} was both {a:?} and {b:?}"));
@@ -108,13 +109,13 @@ impl Invariant for Names {
 }
 
 impl Names {
-    fn begin(&mut self, at: Moment, who: SessionId, name: Name) {
-        self.tenures.entry(name).or_default().push(Tenure { who, from: at, until: None });
+    fn begin(&mut self, at: Moment, federate: SessionId, name: Name) {
+        self.tenures.entry(name).or_default().push(Tenure { federate, from: at, until: None });
     }
 
     fn end(&mut self, at: Moment, session: SessionId, which: impl Fn(&Name) -> bool) {
         for (_, tenures) in self.tenures.iter_mut().filter(|(name, _)| which(name)) {
-            for tenure in tenures.iter_mut().filter(|t| t.who == session && t.until.is_none()) {
+            for tenure in tenures.iter_mut().filter(|t| t.federate == session && t.until.is_none()) {
                 tenure.until = Some(at);
             }
         }

@@ -18,7 +18,7 @@ impl Invariant for NoEcho {
     }
 
     fn observe(&mut self, seen: &Seen, ledger: &Ledger) -> Result<(), String> {
-        let Observation::Received { session, callback, .. } = &seen.what else { return Ok(()) };
+        let Observation::Received { session, callback, .. } = &seen.observation else { return Ok(()) };
         let Some(sent) = sent_tag(callback).and_then(stamp).and_then(|stamp| ledger.sent.get(&stamp)) else {
             return Ok(());
         };

@@ -42,7 +42,7 @@ impl Invariant for Order {
     }
 
     fn observe(&mut self, seen: &Seen, ledger: &Ledger) -> Result<(), String> {
-        let Observation::Received { session, callback, .. } = &seen.what else { return Ok(()) };
+        let Observation::Received { session, callback, .. } = &seen.observation else { return Ok(()) };
         let (tag, transportation) = match callback {
             Callback::ReflectAttributeValues(c) => (&c.user_supplied_tag, c.transportation_type),
             Callback::ReceiveInteraction(c) => (&c.user_supplied_tag, c.transportation_type),
@@ -58,7 +58,7 @@ impl Invariant for Order {
         if transportation != Some(TransportationTypeHandle::RELIABLE) {
             return Ok(());
         }
-        let topic = || match &sent.what {
+        let topic = || match &sent.message {
             Message::Update(instance, _) => {
                 Topic::Objects(ledger.instance(*session, *instance).map(|i| i.class))
             }

@@ -16,7 +16,7 @@ impl Invariant for RepeatedAlike {
     }
 
     fn observe(&mut self, seen: &Seen, _: &Ledger) -> Result<(), String> {
-        let Observation::Repeated { session, number, identical } = &seen.what else { return Ok(()) };
+        let Observation::Repeated { session, number, identical } = &seen.observation else { return Ok(()) };
         self.repeated += 1;
         match identical {
             true => Ok(()),

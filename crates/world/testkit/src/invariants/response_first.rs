@@ -24,7 +24,7 @@ impl Invariant for ResponseFirst {
     }
 
     fn observe(&mut self, seen: &Seen, _: &Ledger) -> Result<(), String> {
-        match &seen.what {
+        match &seen.observation {
             Observation::Got { session, request: Some(request), answer, .. } => {
                 let about = of_call(request).filter(|_| !matches!(answer, Answer::ExceptionData(_)));
                 if let Some(about) = about {

@@ -32,7 +32,7 @@ impl Invariant for SubscribedOnly {
     }
 
     fn observe(&mut self, seen: &Seen, _: &Ledger) -> Result<(), String> {
-        match &seen.what {
+        match &seen.observation {
             Observation::Made { session, request, .. } => {
                 if let Some(declaration) = Declaration::of(request) {
                     self.sessions.entry(*session).or_default().learn(&declaration);

@@ -19,7 +19,7 @@ pub(super) struct Synchronization {
     /// achievement counts.
     announced: BTreeMap<Key, bool>,
     /// Points that a session has ever reported as achieved.
-    said: BTreeSet<Key>,
+    achieved: BTreeSet<Key>,
     /// Points whose achievement counted before the federate got the announcement.
     early: BTreeSet<Key>,
     synchronized: u64,
@@ -31,9 +31,9 @@ impl Invariant for Synchronization {
     }
 
     fn observe(&mut self, seen: &Seen, _: &Ledger) -> Result<(), String> {
-        match &seen.what {
+        match &seen.observation {
             Observation::Made { session, request: Call::SynchronizationPointAchievedRequest(r), .. } => {
-                self.said.insert((*session, r.synchronization_point_label.clone()));
+                self.achieved.insert((*session, r.synchronization_point_label.clone()));
             }
             Observation::Got { session, request: Some(request), answer, .. }
                 if !matches!(answer, Answer::ExceptionData(_)) =>
@@ -60,7 +60,7 @@ impl Invariant for Synchronization {
                             key.1
                         ));
                     }
-                    if !self.said.contains(&key) {
+                    if !self.achieved.contains(&key) {
                         return Err(format!("{session}: synchronized at {:?} without its word", key.1));
                     }
                     self.synchronized += 1;

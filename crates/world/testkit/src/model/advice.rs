@@ -37,20 +37,20 @@ pub(super) struct Advice {
 impl Federation {
     pub(super) fn advice(&self) -> Advice {
         let mut advice = Advice::default();
-        for (&who, federate) in &self.federates {
+        for (&caller, federate) in &self.federates {
             let classes: BTreeSet<_> = federate.publishes.iter().map(|&(class, _)| class).collect();
-            let wanted = classes.into_iter().filter(|&class| self.wants_registration(who, class));
-            advice.registration.extend(wanted.map(|class| (who, class)));
+            let wanted = classes.into_iter().filter(|&class| self.wants_registration(caller, class));
+            advice.registration.extend(wanted.map(|class| (caller, class)));
             let sent = federate.publishes_interactions.iter().copied();
-            let wanted = sent.filter(|&class| self.wants_interaction(who, class));
-            advice.interactions.extend(wanted.map(|class| (who, class)));
+            let wanted = sent.filter(|&class| self.wants_interaction(caller, class));
+            advice.interactions.extend(wanted.map(|class| (caller, class)));
         }
         for (&handle, instance) in &self.instances {
-            for (&who, &class) in &instance.known {
-                let Some(federate) = self.federates.get(&who) else { continue };
-                let others = instance.owners.iter().filter(|&(_, &owner)| owner != who);
+            for (&caller, &class) in &instance.known {
+                let Some(federate) = self.federates.get(&caller) else { continue };
+                let others = instance.owners.iter().filter(|&(_, &owner)| owner != caller);
                 let seen = others.filter(|&(&at, _)| federate.subscribes.contains_key(&(class, at)));
-                advice.scope.extend(seen.map(|(&attribute, _)| (who, handle, attribute)));
+                advice.scope.extend(seen.map(|(&attribute, _)| (caller, handle, attribute)));
             }
             for (&attribute, &owner) in &instance.owners {
                 advice.interest.insert((owner, handle, attribute), self.interest(handle, attribute, owner));
@@ -59,16 +59,16 @@ impl Federation {
         advice
     }
 
-    fn others(&self, who: FederateHandle) -> impl Iterator<Item = &super::Federate> {
-        self.federates.iter().filter(move |(other, _)| **other != who).map(|(_, federate)| federate)
+    fn others(&self, caller: FederateHandle) -> impl Iterator<Item = &super::Federate> {
+        self.federates.iter().filter(move |(other, _)| **other != caller).map(|(_, federate)| federate)
     }
 
     /// Whether another federate actively subscribes, at the class or above, an attribute published
     /// there (5.14).
-    fn wants_registration(&self, who: FederateHandle, class: ObjectClassHandle) -> bool {
+    fn wants_registration(&self, federate: FederateHandle, class: ObjectClassHandle) -> bool {
         let lineage = self.lineage(class);
-        let published = |attribute| self.federates[&who].publishes.contains(&(class, attribute));
-        self.others(who).any(|other| {
+        let published = |attribute| self.federates[&federate].publishes.contains(&(class, attribute));
+        self.others(federate).any(|other| {
             other
                 .subscribes
                 .iter()
@@ -77,9 +77,9 @@ impl Federation {
     }
 
     /// Whether another federate actively subscribes the class or a superclass (5.16).
-    fn wants_interaction(&self, who: FederateHandle, class: InteractionClassHandle) -> bool {
+    fn wants_interaction(&self, federate: FederateHandle, class: InteractionClassHandle) -> bool {
         let lineage = self.interaction_lineage(class);
-        self.others(who).any(|other| {
+        self.others(federate).any(|other| {
             other.subscribes_interactions.iter().any(|(at, &active)| active && lineage.contains(at))
         })
     }
@@ -93,8 +93,8 @@ impl Federation {
         owner: FederateHandle,
     ) -> Interest {
         let mut rates = Vec::new();
-        for (who, &class) in self.instances[&handle].known.iter().filter(|(who, _)| **who != owner) {
-            let Some(federate) = self.federates.get(who) else { continue };
+        for (caller, &class) in self.instances[&handle].known.iter().filter(|(caller, _)| **caller != owner) {
+            let Some(federate) = self.federates.get(caller) else { continue };
             match federate.subscribes.get(&(class, attribute)) {
                 Some(how) if how.active => match how.rate {
                     Some(rate) => rates.push(rate),
@@ -109,47 +109,49 @@ impl Federation {
 
     /// Tells all federates except owners the changes since `before` that `caller` caused. Returns
     /// the current advice.
-    pub(super) fn tell_changes(&self, before: &Advice, caller: FederateHandle, fx: &mut Effects) -> Advice {
+    pub(super) fn notify_changes(&self, before: &Advice, caller: FederateHandle, fx: &mut Effects) -> Advice {
         let now = self.advice();
-        self.tell_registration(before, &now, fx);
-        self.tell_interactions(before, &now, fx);
-        self.tell_scope(before, &now, caller, fx);
+        self.notify_registration(before, &now, fx);
+        self.notify_interactions(before, &now, fx);
+        self.notify_scope(before, &now, caller, fx);
         now
     }
 
-    fn tell_registration(&self, before: &Advice, now: &Advice, fx: &mut Effects) {
-        let listens = |who| self.federates.get(&who).is_some_and(|federate| federate.registration_advisory);
-        for &(who, class) in
-            now.registration.difference(&before.registration).filter(|(who, _)| listens(*who))
+    fn notify_registration(&self, before: &Advice, now: &Advice, fx: &mut Effects) {
+        let listens =
+            |caller| self.federates.get(&caller).is_some_and(|federate| federate.registration_advisory);
+        for &(caller, class) in
+            now.registration.difference(&before.registration).filter(|(caller, _)| listens(*caller))
         {
             let start = api::StartRegistrationForObjectClass { object_class: Some(class) };
-            self.tell(fx, who, Callback::StartRegistrationForObjectClass(start));
+            self.notify(fx, caller, Callback::StartRegistrationForObjectClass(start));
         }
-        for &(who, class) in
-            before.registration.difference(&now.registration).filter(|(who, _)| listens(*who))
+        for &(caller, class) in
+            before.registration.difference(&now.registration).filter(|(caller, _)| listens(*caller))
         {
-            let mut published = self.federates[&who].publishes.iter();
+            let mut published = self.federates[&caller].publishes.iter();
             if published.any(|&(at, _)| at == class) {
                 let stop = api::StopRegistrationForObjectClass { object_class: Some(class) };
-                self.tell(fx, who, Callback::StopRegistrationForObjectClass(stop));
+                self.notify(fx, caller, Callback::StopRegistrationForObjectClass(stop));
             }
         }
     }
 
-    fn tell_interactions(&self, before: &Advice, now: &Advice, fx: &mut Effects) {
-        let listens = |who| self.federates.get(&who).is_some_and(|federate| federate.interaction_advisory);
-        for &(who, class) in
-            now.interactions.difference(&before.interactions).filter(|(who, _)| listens(*who))
+    fn notify_interactions(&self, before: &Advice, now: &Advice, fx: &mut Effects) {
+        let listens =
+            |caller| self.federates.get(&caller).is_some_and(|federate| federate.interaction_advisory);
+        for &(caller, class) in
+            now.interactions.difference(&before.interactions).filter(|(caller, _)| listens(*caller))
         {
             let on = api::TurnInteractionsOn { interaction_class: Some(class) };
-            self.tell(fx, who, Callback::TurnInteractionsOn(on));
+            self.notify(fx, caller, Callback::TurnInteractionsOn(on));
         }
-        for &(who, class) in
-            before.interactions.difference(&now.interactions).filter(|(who, _)| listens(*who))
+        for &(caller, class) in
+            before.interactions.difference(&now.interactions).filter(|(caller, _)| listens(*caller))
         {
-            if self.federates[&who].publishes_interactions.contains(&class) {
+            if self.federates[&caller].publishes_interactions.contains(&class) {
                 let off = api::TurnInteractionsOff { interaction_class: Some(class) };
-                self.tell(fx, who, Callback::TurnInteractionsOff(off));
+                self.notify(fx, caller, Callback::TurnInteractionsOff(off));
             }
         }
     }
@@ -157,32 +159,33 @@ impl Federation {
     /// Reports attributes that come into scope and, with auto-provide, asks for their values.
     /// Reports attributes that leave scope, unless the federate itself caused that or no longer
     /// knows the instance (10.1.3).
-    fn tell_scope(&self, before: &Advice, now: &Advice, caller: FederateHandle, fx: &mut Effects) {
-        let listens = |who| self.federates.get(&who).is_some_and(|federate| federate.scope_advisory);
-        for &(who, instance, attribute) in now.scope.difference(&before.scope) {
-            if listens(who) {
-                self.tell(fx, who, in_scope(instance, attribute));
+    fn notify_scope(&self, before: &Advice, now: &Advice, caller: FederateHandle, fx: &mut Effects) {
+        let listens = |handle| self.federates.get(&handle).is_some_and(|federate| federate.scope_advisory);
+        for &(handle, instance, attribute) in now.scope.difference(&before.scope) {
+            if listens(handle) {
+                self.notify(fx, handle, in_scope(instance, attribute));
             }
             if self.model.switches().auto_provide {
-                self.ask_owner(who, instance, attribute, &Bytes::new(), fx);
+                self.ask_owner(handle, instance, attribute, &Bytes::new(), fx);
             }
         }
-        for &(who, instance, attribute) in before.scope.difference(&now.scope) {
-            let still = self.instances.get(&instance).is_some_and(|object| object.known.contains_key(&who));
-            if who != caller && still && listens(who) {
-                self.tell(fx, who, out_of_scope(instance, attribute));
+        for &(handle, instance, attribute) in before.scope.difference(&now.scope) {
+            let still =
+                self.instances.get(&instance).is_some_and(|object| object.known.contains_key(&handle));
+            if handle != caller && still && listens(handle) {
+                self.notify(fx, handle, out_of_scope(instance, attribute));
             }
         }
     }
 
     /// Tells owners the changes of interest in their attributes that a service has caused, once all
     /// of it is done.
-    pub(super) fn tell_interest(&self, before: &Advice, fx: &mut Effects) {
+    pub(super) fn notify_interest(&self, before: &Advice, fx: &mut Effects) {
         for (&(owner, instance, attribute), &interest) in &self.advice().interest {
             let earlier = before.interest.get(&(owner, instance, attribute)).copied();
             let listens = self.federates.get(&owner).is_some_and(|federate| federate.update_advisory);
             if listens && interest != earlier.unwrap_or(Interest::None) {
-                self.tell(fx, owner, advise(instance, attribute, interest));
+                self.notify(fx, owner, advise(instance, attribute, interest));
             }
         }
     }
@@ -191,20 +194,20 @@ impl Federation {
     /// federate.
     pub(super) fn ask_owner(
         &self,
-        who: FederateHandle,
+        federate: FederateHandle,
         instance: ObjectInstanceHandle,
         attribute: AttributeHandle,
         tag: &Bytes,
         fx: &mut Effects,
     ) {
         let owner = self.instances.get(&instance).and_then(|object| object.owners.get(&attribute));
-        if let Some(&owner) = owner.filter(|&&owner| owner != who) {
+        if let Some(&owner) = owner.filter(|&&owner| owner != federate) {
             let provide = api::ProvideAttributeValueUpdate {
                 object_instance: Some(instance),
                 attributes: Some(single(attribute)),
                 user_supplied_tag: tag.clone(),
             };
-            self.tell(fx, owner, Callback::ProvideAttributeValueUpdate(provide));
+            self.notify(fx, owner, Callback::ProvideAttributeValueUpdate(provide));
         }
     }
 
@@ -212,16 +215,16 @@ impl Federation {
     /// attribute that another federate owns (6.9).
     fn discovery_class(
         &self,
-        who: FederateHandle,
+        federate: FederateHandle,
         handle: ObjectInstanceHandle,
     ) -> Option<ObjectClassHandle> {
         let instance = &self.instances[&handle];
-        let subscribes = &self.federates[&who].subscribes;
+        let subscribes = &self.federates[&federate].subscribes;
         self.lineage(instance.class).into_iter().find(|&at| {
             instance
                 .owners
                 .iter()
-                .any(|(&attribute, &owner)| owner != who && subscribes.contains_key(&(at, attribute)))
+                .any(|(&attribute, &owner)| owner != federate && subscribes.contains_key(&(at, attribute)))
         })
     }
 
@@ -231,21 +234,21 @@ impl Federation {
         let federates: Vec<_> = self.federates.keys().copied().collect();
         let instances: Vec<_> = self.instances.keys().copied().collect();
         for handle in instances {
-            for &who in &federates {
-                if self.instances[&handle].known.contains_key(&who) {
+            for &federate in &federates {
+                if self.instances[&handle].known.contains_key(&federate) {
                     continue;
                 }
-                let Some(class) = self.discovery_class(who, handle) else { continue };
+                let Some(class) = self.discovery_class(federate, handle) else { continue };
                 let instance = self.instances.get_mut(&handle).expect("listed above");
-                instance.known.insert(who, class);
+                instance.known.insert(federate, class);
                 let discover = api::DiscoverObjectInstance {
                     object_instance: Some(handle),
                     object_class: Some(class),
                     object_instance_name: instance.name.clone(),
                     producing_federate: Some(instance.producer),
                 };
-                self.tell(fx, who, Callback::DiscoverObjectInstance(discover));
-                before = self.tell_changes(&before, caller, fx);
+                self.notify(fx, federate, Callback::DiscoverObjectInstance(discover));
+                before = self.notify_changes(&before, caller, fx);
             }
         }
     }

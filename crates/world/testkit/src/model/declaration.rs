@@ -23,7 +23,7 @@ impl Federation {
     /// another call.
     pub(super) fn declare(
         &mut self,
-        who: FederateHandle,
+        federate: FederateHandle,
         request: &Call,
         fx: &mut Effects,
     ) -> Option<Served> {
@@ -32,10 +32,10 @@ impl Federation {
             return Some(Err(faults));
         }
         let before = self.advice();
-        self.apply(who, &declaration);
-        let now = self.tell_changes(&before, who, fx);
-        self.discover_all(now, who, fx);
-        self.tell_interest(&before, fx);
+        self.apply(federate, &declaration);
+        let now = self.notify_changes(&before, federate, fx);
+        self.discover_all(now, federate, fx);
+        self.notify_interest(&before, fx);
         Some(Ok(None))
     }
 
@@ -102,11 +102,11 @@ impl Federation {
 
     /// Declarations are additive; a new one replaces the way in which its attributes were
     /// subscribed (5.8).
-    fn apply(&mut self, who: FederateHandle, declaration: &Declaration<'_>) {
-        let me = self.me(who);
+    fn apply(&mut self, federate: FederateHandle, declaration: &Declaration<'_>) {
+        let me = self.me(federate);
         match *declaration {
-            Declaration::Publish(class, listed) => self.publish(who, class, listed),
-            Declaration::Unpublish(class, listed) => self.unpublish(who, class, listed),
+            Declaration::Publish(class, listed) => self.publish(federate, class, listed),
+            Declaration::Unpublish(class, listed) => self.unpublish(federate, class, listed),
             Declaration::Subscribe(class, listed, how) => {
                 let how = Subscribed { active: how.active, rate: rate(how.rate).ok().flatten() };
                 me.subscribes.extend(listed.iter().map(|&attribute| ((class, attribute), how)));
@@ -140,9 +140,14 @@ impl Federation {
     }
 
     /// The privilege to delete comes with any attribute (5.2).
-    fn publish(&mut self, who: FederateHandle, class: ObjectClassHandle, attributes: &[AttributeHandle]) {
+    fn publish(
+        &mut self,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+        attributes: &[AttributeHandle],
+    ) {
         let privilege = self.privilege;
-        let publishes = &mut self.me(who).publishes;
+        let publishes = &mut self.me(federate).publishes;
         publishes.extend(attributes.iter().map(|&attribute| (class, attribute)));
         if !attributes.is_empty() {
             publishes.insert((class, privilege));
@@ -153,12 +158,12 @@ impl Federation {
     /// with the last of the others (5.3).
     fn unpublish(
         &mut self,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: ObjectClassHandle,
         listed: Option<&[AttributeHandle]>,
     ) {
         let privilege = self.privilege;
-        let publishes = &mut self.me(who).publishes;
+        let publishes = &mut self.me(federate).publishes;
         let before = publishes.clone();
         publishes.retain(|(at, attribute)| *at != class || spared(listed, attribute));
         let last = publishes.iter().all(|&(at, attribute)| at != class || attribute == privilege);
@@ -167,8 +172,8 @@ impl Federation {
         }
         let gone: Vec<_> = before.difference(publishes).map(|&(_, attribute)| attribute).collect();
         for instance in self.instances.values_mut() {
-            if instance.known.get(&who) == Some(&class) {
-                instance.owners.retain(|attribute, owner| *owner != who || !gone.contains(attribute));
+            if instance.known.get(&federate) == Some(&class) {
+                instance.owners.retain(|attribute, owner| *owner != federate || !gone.contains(attribute));
             }
         }
     }

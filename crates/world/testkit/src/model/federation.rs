@@ -74,7 +74,7 @@ impl Model {
                     federation_execution_information: report.collect(),
                 };
                 let callback = api::ReportFederationExecutions { report: Some(set) };
-                tell_session(fx, session, Callback::ReportFederationExecutions(callback));
+                notify_session(fx, session, Callback::ReportFederationExecutions(callback));
                 Ok(None)
             }
             Call::ListFederationExecutionMembersRequest(r) => {
@@ -111,7 +111,7 @@ impl Model {
                 })
             }
         };
-        tell_session(fx, session, callback);
+        notify_session(fx, session, callback);
     }
 
     /// Handles count from 1 and are never assigned again; a federate without a name gets one
@@ -184,7 +184,7 @@ fn joined(request: &Call, result: api::JoinResult) -> Answer {
     }
 }
 
-fn tell_session(fx: &mut Effects, to: SessionId, callback: Callback) {
+fn notify_session(fx: &mut Effects, to: SessionId, callback: Callback) {
     let owed = units(callback).into_iter().map(|callback| Owed { to, callback, best_effort: false });
     fx.owed.extend(owed);
 }
@@ -193,22 +193,22 @@ impl Federation {
     /// Executes calls about synchronization points, and resigning. `None`: it is another call.
     pub(super) fn synchronize(
         &mut self,
-        who: FederateHandle,
+        federate: FederateHandle,
         request: &Call,
         fx: &mut Effects,
     ) -> Option<Served> {
         Some(match request {
             Call::RegisterFederationSynchronizationPointRequest(r) => {
-                self.register_point(who, &r.synchronization_point_label, &r.user_supplied_tag, None, fx)
+                self.register_point(federate, &r.synchronization_point_label, &r.user_supplied_tag, None, fx)
             }
             Call::RegisterFederationSynchronizationPointWithSetRequest(r) => {
                 let set = r.synchronization_set.as_ref();
-                self.register_point(who, &r.synchronization_point_label, &r.user_supplied_tag, set, fx)
+                self.register_point(federate, &r.synchronization_point_label, &r.user_supplied_tag, set, fx)
             }
             Call::SynchronizationPointAchievedRequest(r) => {
-                self.achieve(who, &r.synchronization_point_label, r.successfully, fx)
+                self.achieve(federate, &r.synchronization_point_label, r.successfully, fx)
             }
-            Call::ResignFederationExecutionRequest(r) => self.resign(who, r.resign_action, fx),
+            Call::ResignFederationExecutionRequest(r) => self.resign(federate, r.resign_action, fx),
             _ => return None,
         })
     }
@@ -216,7 +216,7 @@ impl Federation {
     /// A missing or empty set means all federates, later joiners included (4.14).
     fn register_point(
         &mut self,
-        who: FederateHandle,
+        federate: FederateHandle,
         label: &str,
         tag: &bytes::Bytes,
         set: Option<&FederateHandleSet>,
@@ -237,11 +237,11 @@ impl Federation {
         if let Some(&reason) = reasons.first() {
             let reason = reason.into();
             let failed = api::SynchronizationPointRegistrationFailed { synchronization_point_label, reason };
-            self.tell(fx, who, Callback::SynchronizationPointRegistrationFailed(failed));
+            self.notify(fx, federate, Callback::SynchronizationPointRegistrationFailed(failed));
             return Ok(None);
         }
         let succeeded = api::SynchronizationPointRegistrationSucceeded { synchronization_point_label };
-        self.tell(fx, who, Callback::SynchronizationPointRegistrationSucceeded(succeeded));
+        self.notify(fx, federate, Callback::SynchronizationPointRegistrationSucceeded(succeeded));
         let everybody = set.is_empty();
         let members = if everybody { self.federates.keys().copied().collect() } else { set };
         for &member in members.iter().collect::<BTreeSet<_>>() {
@@ -257,7 +257,7 @@ impl Federation {
             synchronization_point_label: label.to_owned(),
             user_supplied_tag: tag.clone(),
         };
-        self.tell(fx, to, Callback::AnnounceSynchronizationPoint(announce));
+        self.notify(fx, to, Callback::AnnounceSynchronizationPoint(announce));
     }
 
     fn announce_to_newcomer(&mut self, newcomer: FederateHandle, fx: &mut Effects) {
@@ -272,8 +272,8 @@ impl Federation {
     }
 
     /// The first report of a federate counts (4.17).
-    fn achieve(&mut self, who: FederateHandle, label: &str, success: bool, fx: &mut Effects) -> Served {
-        let point = self.points.get_mut(label).and_then(|point| point.achieved.get_mut(&who));
+    fn achieve(&mut self, federate: FederateHandle, label: &str, success: bool, fx: &mut Effects) -> Served {
+        let point = self.points.get_mut(label).and_then(|point| point.achieved.get_mut(&federate));
         let Some(word) = point else {
             return Err(vec![Exception::SynchronizationPointLabelNotAnnounced]);
         };
@@ -300,21 +300,21 @@ impl Federation {
                     synchronization_point_label: label.clone(),
                     failed_to_sync_set: Some(failed.clone()),
                 };
-                self.tell(fx, member, Callback::FederationSynchronized(synchronized));
+                self.notify(fx, member, Callback::FederationSynchronized(synchronized));
             }
         }
     }
 
-    fn resign(&mut self, who: FederateHandle, action: i32, fx: &mut Effects) -> Served {
+    fn resign(&mut self, federate: FederateHandle, action: i32, fx: &mut Effects) -> Served {
         let Ok(action) = ResignAction::try_from(action) else {
             return Err(vec![Exception::InvalidResignAction]);
         };
         let (delete, divest) = parts(action);
         let privilege = self.privilege;
         let owned =
-            self.instances.values().filter(|object| object.owners.values().any(|&owner| owner == who));
+            self.instances.values().filter(|object| object.owners.values().any(|&owner| owner == federate));
         let remains = |object: &super::Instance| {
-            let deletable = object.owners.get(&privilege) == Some(&who);
+            let deletable = object.owners.get(&privilege) == Some(&federate);
             !(divest || delete && deletable)
         };
         refuse_if(if owned.into_iter().any(remains) {
@@ -322,42 +322,44 @@ impl Federation {
         } else {
             Vec::new()
         })?;
-        self.leave(who, delete, fx);
+        self.leave(federate, delete, fx);
         Ok(None)
     }
 
     /// Resigns a lost federate by its directive. The attributes that it still owns become unowned
     /// (4.4).
-    pub(super) fn lose(&mut self, who: FederateHandle, fx: &mut Effects) {
-        let directive = ResignAction::try_from(self.federates[&who].directive);
+    pub(super) fn lose(&mut self, federate: FederateHandle, fx: &mut Effects) {
+        let directive = ResignAction::try_from(self.federates[&federate].directive);
         let delete = directive.is_ok_and(|directive| parts(directive).0);
-        self.leave(who, delete, fx);
+        self.leave(federate, delete, fx);
     }
 
-    fn leave(&mut self, who: FederateHandle, delete: bool, fx: &mut Effects) {
+    fn leave(&mut self, federate: FederateHandle, delete: bool, fx: &mut Effects) {
         let before = self.advice();
         if delete {
-            let mine =
-                self.instances.iter().filter(|(_, object)| object.owners.get(&self.privilege) == Some(&who));
+            let mine = self
+                .instances
+                .iter()
+                .filter(|(_, object)| object.owners.get(&self.privilege) == Some(&federate));
             for handle in mine.map(|(&handle, _)| handle).collect::<Vec<_>>() {
-                self.remove(who, handle, &bytes::Bytes::new(), fx);
+                self.remove(federate, handle, &bytes::Bytes::new(), fx);
             }
         }
         for object in self.instances.values_mut() {
-            object.owners.retain(|_, owner| *owner != who);
+            object.owners.retain(|_, owner| *owner != federate);
         }
         // The change is reported in two steps: others first lose sight of attributes that became
         // unowned, and then the federate is gone.
-        let now = self.tell_changes(&before, who, fx);
+        let now = self.notify_changes(&before, federate, fx);
         for object in self.instances.values_mut() {
-            object.known.remove(&who);
+            object.known.remove(&federate);
         }
-        self.federates.remove(&who);
-        self.tell_changes(&now, who, fx);
-        self.tell_interest(&before, fx);
-        self.names.retain(|_, name| *name != Name::Reserved(who));
+        self.federates.remove(&federate);
+        self.notify_changes(&now, federate, fx);
+        self.notify_interest(&before, fx);
+        self.names.retain(|_, name| *name != Name::Reserved(federate));
         for point in self.points.values_mut() {
-            point.achieved.remove(&who);
+            point.achieved.remove(&federate);
         }
         self.complete_points(fx);
     }

@@ -16,23 +16,28 @@ use std::time::Duration;
 
 impl Federation {
     /// Executes a call that sends a message. `None`: it is another call.
-    pub(super) fn send(&mut self, who: FederateHandle, request: &Call, fx: &mut Effects) -> Option<Served> {
+    pub(super) fn send(
+        &mut self,
+        federate: FederateHandle,
+        request: &Call,
+        fx: &mut Effects,
+    ) -> Option<Served> {
         Some(match request {
-            Call::UpdateAttributeValuesRequest(r) => self.update(who, r, fx),
-            Call::SendInteractionRequest(r) => self.send_interaction(who, r, fx),
-            Call::SendDirectedInteractionRequest(r) => self.send_directed(who, r, fx),
+            Call::UpdateAttributeValuesRequest(r) => self.update(federate, r, fx),
+            Call::SendInteractionRequest(r) => self.send_interaction(federate, r, fx),
+            Call::SendDirectedInteractionRequest(r) => self.send_directed(federate, r, fx),
             _ => return None,
         })
     }
 
     fn update(
         &mut self,
-        who: FederateHandle,
+        federate: FederateHandle,
         r: &api::UpdateAttributeValuesRequest,
         fx: &mut Effects,
     ) -> Served {
         let handle = r.object_instance.unwrap_or_default();
-        let Some(class) = self.known_class(who, handle) else {
+        let Some(class) = self.known_class(federate, handle) else {
             return Err(vec![Exception::ObjectInstanceNotKnown]);
         };
         let pairs = last_of_each(r.attribute_values.as_ref());
@@ -42,7 +47,7 @@ impl Federation {
         for attribute in pairs.iter().filter_map(|pair| pair.attribute_handle) {
             if !available.contains(&attribute) {
                 faults.push(Exception::AttributeNotDefined);
-            } else if instance.owners.get(&attribute) != Some(&who) {
+            } else if instance.owners.get(&attribute) != Some(&federate) {
                 faults.push(Exception::AttributeNotOwned);
             }
         }
@@ -55,7 +60,13 @@ impl Federation {
         }
         for (transportation, passel) in passels {
             for receiver in self.federates.keys().copied().collect::<Vec<_>>() {
-                self.reflect((who, receiver), (handle, transportation), &passel, &r.user_supplied_tag, fx);
+                self.reflect(
+                    (federate, receiver),
+                    (handle, transportation),
+                    &passel,
+                    &r.user_supplied_tag,
+                    fx,
+                );
             }
         }
         Ok(None)
@@ -65,13 +76,13 @@ impl Federation {
     /// the receiver's update rate allows.
     fn reflect(
         &mut self,
-        (who, receiver): (FederateHandle, FederateHandle),
+        (caller, receiver): (FederateHandle, FederateHandle),
         (handle, transportation): (ObjectInstanceHandle, TransportationTypeHandle),
         passel: &[AttributeHandleValue],
         tag: &Bytes,
         fx: &mut Effects,
     ) {
-        let Some(class) = self.known_class(receiver, handle).filter(|_| receiver != who) else { return };
+        let Some(class) = self.known_class(receiver, handle).filter(|_| receiver != caller) else { return };
         let (now, best_effort) = (self.now, !self.is_reliable(transportation));
         let federate = self.me(receiver);
         let mut part = Vec::new();
@@ -96,32 +107,32 @@ impl Federation {
             attribute_values: Some(api::AttributeHandleValueMap { attribute_handle_value: part }),
             user_supplied_tag: tag.clone(),
             transportation_type: Some(transportation),
-            producing_federate: Some(who),
+            producing_federate: Some(caller),
             optional_sent_regions: None,
         };
-        self.tell_as(fx, receiver, Callback::ReflectAttributeValues(reflect), best_effort);
+        self.notify_as(fx, receiver, Callback::ReflectAttributeValues(reflect), best_effort);
     }
 
     /// Each receiver gets the interaction once, at the most specific class that it subscribes
     /// (6.13).
     fn send_interaction(
         &self,
-        who: FederateHandle,
+        caller: FederateHandle,
         r: &api::SendInteractionRequest,
         fx: &mut Effects,
     ) -> Served {
         let class = r.interaction_class.unwrap_or_default();
         let mut faults = self.check_parameters(class, r.parameter_values.as_ref());
-        if !self.federates[&who].publishes_interactions.contains(&class) {
+        if !self.federates[&caller].publishes_interactions.contains(&class) {
             faults.push(match self.is_mom_interaction(class) {
                 true => Exception::RTIinternalError,
                 false => Exception::InteractionClassNotPublished,
             });
         }
         refuse_if(faults)?;
-        let transportation = self.transportation_of(who, class);
+        let transportation = self.transportation_of(caller, class);
         let best_effort = !self.is_reliable(transportation);
-        for (&receiver, federate) in self.federates.iter().filter(|(receiver, _)| **receiver != who) {
+        for (&receiver, federate) in self.federates.iter().filter(|(receiver, _)| **receiver != caller) {
             let lineage = self.interaction_lineage(class);
             let at = lineage.into_iter().find(|at| federate.subscribes_interactions.contains_key(at));
             let Some(at) = at else { continue };
@@ -130,10 +141,10 @@ impl Federation {
                 parameter_values: Some(self.parameters_at(at, r.parameter_values.as_ref())),
                 user_supplied_tag: r.user_supplied_tag.clone(),
                 transportation_type: Some(transportation),
-                producing_federate: Some(who),
+                producing_federate: Some(caller),
                 optional_sent_regions: None,
             };
-            self.tell_as(fx, receiver, Callback::ReceiveInteraction(receive), best_effort);
+            self.notify_as(fx, receiver, Callback::ReceiveInteraction(receive), best_effort);
         }
         Ok(None)
     }
@@ -142,27 +153,27 @@ impl Federation {
     /// own some attribute of the instance (6.15).
     fn send_directed(
         &self,
-        who: FederateHandle,
+        caller: FederateHandle,
         r: &api::SendDirectedInteractionRequest,
         fx: &mut Effects,
     ) -> Served {
         let sent = r.interaction_class.unwrap_or_default();
         let handle = r.object_instance.unwrap_or_default();
         let mut faults = self.check_parameters(sent, r.parameter_values.as_ref());
-        if self.known_class(who, handle).is_none() {
+        if self.known_class(caller, handle).is_none() {
             faults.push(Exception::ObjectInstanceNotKnown);
             return Err(faults);
         }
         let instance = &self.instances[&handle];
         let lineage = self.lineage(instance.class);
-        let published = &self.federates[&who].publishes_directed;
+        let published = &self.federates[&caller].publishes_directed;
         if !lineage.iter().any(|&at| published.contains(&(at, sent))) {
             faults.push(Exception::InteractionClassNotPublished);
         }
         refuse_if(faults)?;
-        let transportation = self.transportation_of(who, sent);
+        let transportation = self.transportation_of(caller, sent);
         let best_effort = !self.is_reliable(transportation);
-        for (&receiver, federate) in self.federates.iter().filter(|(receiver, _)| **receiver != who) {
+        for (&receiver, federate) in self.federates.iter().filter(|(receiver, _)| **receiver != caller) {
             if !instance.known.contains_key(&receiver) {
                 continue;
             }
@@ -178,9 +189,9 @@ impl Federation {
                 parameter_values: Some(self.parameters_at(at, r.parameter_values.as_ref())),
                 user_supplied_tag: r.user_supplied_tag.clone(),
                 transportation_type: Some(transportation),
-                producing_federate: Some(who),
+                producing_federate: Some(caller),
             };
-            self.tell_as(fx, receiver, Callback::ReceiveDirectedInteraction(receive), best_effort);
+            self.notify_as(fx, receiver, Callback::ReceiveDirectedInteraction(receive), best_effort);
         }
         Ok(None)
     }
@@ -222,10 +233,11 @@ impl Federation {
     /// The transportation type of interactions of `class` that `who` sends.
     pub(super) fn transportation_of(
         &self,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: InteractionClassHandle,
     ) -> TransportationTypeHandle {
-        let own = self.federates.get(&who).and_then(|f| f.interaction_transportation.get(&class)).copied();
+        let own =
+            self.federates.get(&federate).and_then(|f| f.interaction_transportation.get(&class)).copied();
         own.or_else(|| self.model.interaction_class(class).map(|class| class.transportation))
             .unwrap_or_default()
     }
@@ -236,10 +248,10 @@ impl Federation {
 
     pub(super) fn known_class(
         &self,
-        who: FederateHandle,
+        federate: FederateHandle,
         handle: ObjectInstanceHandle,
     ) -> Option<ObjectClassHandle> {
-        self.instances.get(&handle)?.known.get(&who).copied()
+        self.instances.get(&handle)?.known.get(&federate).copied()
     }
 }
 

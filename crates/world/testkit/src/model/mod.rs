@@ -202,7 +202,9 @@ impl Model {
         let mut effects = Effects::default();
         let caller = self.callers.get(&session).cloned().unwrap_or_default();
         let served = match &caller.joined {
-            Some((federation, who)) => self.execute_joined(now, federation, *who, request, &mut effects),
+            Some((federation, federate)) => {
+                self.execute_joined(now, federation, *federate, request, &mut effects)
+            }
             None => self.execute_alone(session, &caller, request, &mut effects),
         };
         (served, effects)
@@ -212,13 +214,13 @@ impl Model {
         &mut self,
         now: Moment,
         name: &str,
-        who: FederateHandle,
+        federate: FederateHandle,
         request: &Call,
         effects: &mut Effects,
     ) -> Served {
         let is_resign = matches!(request, Call::ResignFederationExecutionRequest(_));
         let federation = self.federations.get_mut(name).expect("a joined federate has its federation");
-        let session = federation.federates[&who].session;
+        let session = federation.federates[&federate].session;
         let served = match request {
             Call::ConnectRequest(_) => return Err(vec![Exception::AlreadyConnected]),
             Call::DisconnectRequest(_) => return Err(vec![Exception::FederateIsExecutionMember]),
@@ -231,7 +233,7 @@ impl Model {
             | Call::ListFederationExecutionMembersRequest(_) => {
                 return self.manage(session, request, effects);
             }
-            _ => federation.execute(now, who, request, effects)?,
+            _ => federation.execute(now, federate, request, effects)?,
         };
         if is_resign {
             effects.released.push(session);
@@ -248,10 +250,10 @@ impl Model {
         let mut effects = Effects::default();
         effects.released.push(session);
         let caller = self.callers.remove(&session).unwrap_or_default();
-        if let Some((name, who)) = caller.joined
+        if let Some((name, federate)) = caller.joined
             && let Some(federation) = self.federations.get_mut(&name)
         {
-            federation.lose(who, &mut effects);
+            federation.lose(federate, &mut effects);
         }
         effects
     }
@@ -274,26 +276,26 @@ impl Federation {
         }
     }
 
-    fn execute(&mut self, now: Moment, who: FederateHandle, request: &Call, fx: &mut Effects) -> Served {
+    fn execute(&mut self, now: Moment, federate: FederateHandle, request: &Call, fx: &mut Effects) -> Served {
         self.now = now;
-        let served = GROUPS.iter().find_map(|group| group(self, who, request, fx));
+        let served = GROUPS.iter().find_map(|group| group(self, federate, request, fx));
         served.unwrap_or_else(|| Err(vec![Exception::RTIinternalError]))
     }
 
-    fn tell(&self, fx: &mut Effects, who: FederateHandle, callback: Callback) {
-        self.tell_as(fx, who, callback, false);
+    fn notify(&self, fx: &mut Effects, federate: FederateHandle, callback: Callback) {
+        self.notify_as(fx, federate, callback, false);
     }
 
-    fn tell_as(&self, fx: &mut Effects, who: FederateHandle, callback: Callback, best_effort: bool) {
-        if let Some(federate) = self.federates.get(&who) {
+    fn notify_as(&self, fx: &mut Effects, caller: FederateHandle, callback: Callback, best_effort: bool) {
+        if let Some(federate) = self.federates.get(&caller) {
             let to = federate.session;
             let owed = units(callback).into_iter().map(|callback| Owed { to, callback, best_effort });
             fx.owed.extend(owed);
         }
     }
 
-    fn me(&mut self, who: FederateHandle) -> &mut Federate {
-        self.federates.get_mut(&who).expect("a joined federate is in its federation")
+    fn me(&mut self, federate: FederateHandle) -> &mut Federate {
+        self.federates.get_mut(&federate).expect("a joined federate is in its federation")
     }
 
     fn lineage(&self, class: ObjectClassHandle) -> Vec<ObjectClassHandle> {

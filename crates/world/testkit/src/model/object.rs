@@ -18,44 +18,52 @@ impl Federation {
     /// Executes calls about instances and their names. `None`: it is another call.
     pub(super) fn handle_objects(
         &mut self,
-        who: FederateHandle,
+        federate: FederateHandle,
         request: &Call,
         fx: &mut Effects,
     ) -> Option<Served> {
         Some(match request {
             Call::ReserveObjectInstanceNameRequest(r) => {
-                self.reserve(who, std::slice::from_ref(&r.object_instance_name), false, fx)
+                self.reserve(federate, std::slice::from_ref(&r.object_instance_name), false, fx)
             }
             Call::ReserveMultipleObjectInstanceNamesRequest(r) => {
-                self.reserve(who, &r.object_instance_names, true, fx)
+                self.reserve(federate, &r.object_instance_names, true, fx)
             }
             Call::ReleaseObjectInstanceNameRequest(r) => {
-                self.release(who, std::slice::from_ref(&r.object_instance_name))
+                self.release(federate, std::slice::from_ref(&r.object_instance_name))
             }
-            Call::ReleaseMultipleObjectInstanceNamesRequest(r) => self.release(who, &r.object_instance_names),
+            Call::ReleaseMultipleObjectInstanceNamesRequest(r) => {
+                self.release(federate, &r.object_instance_names)
+            }
             Call::RegisterObjectInstanceRequest(r) => {
-                let handle = self.register(who, r.object_class.unwrap_or_default(), None, fx);
+                let handle = self.register(federate, r.object_class.unwrap_or_default(), None, fx);
                 handle.and_then(|handle| answer!(RegisterObjectInstanceResponse, handle))
             }
             Call::RegisterObjectInstanceWithNameRequest(r) => {
                 let name = Some(r.object_instance_name.as_str());
-                let handle = self.register(who, r.object_class.unwrap_or_default(), name, fx);
+                let handle = self.register(federate, r.object_class.unwrap_or_default(), name, fx);
                 handle.and_then(|handle| answer!(RegisterObjectInstanceWithNameResponse, handle))
             }
             Call::DeleteObjectInstanceRequest(r) => {
-                self.delete(who, r.object_instance.unwrap_or_default(), &r.user_supplied_tag, fx)
+                self.delete(federate, r.object_instance.unwrap_or_default(), &r.user_supplied_tag, fx)
             }
             Call::LocalDeleteObjectInstanceRequest(r) => {
-                self.local_delete(who, r.object_instance.unwrap_or_default(), fx)
+                self.local_delete(federate, r.object_instance.unwrap_or_default(), fx)
             }
-            Call::RequestInstanceAttributeValueUpdateRequest(r) => self.request_instance(who, r, fx),
-            Call::RequestClassAttributeValueUpdateRequest(r) => self.request_class(who, r, fx),
-            _ => return self.transport(who, request, fx),
+            Call::RequestInstanceAttributeValueUpdateRequest(r) => self.request_instance(federate, r, fx),
+            Call::RequestClassAttributeValueUpdateRequest(r) => self.request_class(federate, r, fx),
+            _ => return self.transport(federate, request, fx),
         })
     }
 
     /// Reserves all names or none (6.2, 6.5).
-    fn reserve(&mut self, who: FederateHandle, names: &[String], several: bool, fx: &mut Effects) -> Served {
+    fn reserve(
+        &mut self,
+        federate: FederateHandle,
+        names: &[String],
+        several: bool,
+        fx: &mut Effects,
+    ) -> Served {
         let mut faults = Vec::new();
         if names.is_empty() {
             faults.push(Exception::NameSetWasEmpty);
@@ -69,7 +77,7 @@ impl Federation {
         let object_instance_name = object_instance_names[0].clone();
         let granted = names.iter().all(|name| !self.names.contains_key(name));
         if granted {
-            self.names.extend(names.iter().map(|name| (name.clone(), Name::Reserved(who))));
+            self.names.extend(names.iter().map(|name| (name.clone(), Name::Reserved(federate))));
         }
         let callback = match (several, granted) {
             (false, true) => Callback::ObjectInstanceNameReservationSucceeded(
@@ -87,12 +95,12 @@ impl Federation {
                 api::MultipleObjectInstanceNameReservationFailed { object_instance_names },
             ),
         };
-        self.tell(fx, who, callback);
+        self.notify(fx, federate, callback);
         Ok(None)
     }
 
-    fn release(&mut self, who: FederateHandle, names: &[String]) -> Served {
-        if names.iter().any(|name| self.names.get(name) != Some(&Name::Reserved(who))) {
+    fn release(&mut self, federate: FederateHandle, names: &[String]) -> Served {
+        if names.iter().any(|name| self.names.get(name) != Some(&Name::Reserved(federate))) {
             return Err(vec![Exception::ObjectInstanceNameNotReserved]);
         }
         self.names.retain(|name, _| !names.contains(name));
@@ -102,13 +110,13 @@ impl Federation {
     /// The registrant owns the attributes that it publishes. Names by the RTI have node and number.
     fn register(
         &mut self,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: ObjectClassHandle,
         name: Option<&str>,
         fx: &mut Effects,
     ) -> Result<ObjectInstanceHandle, Vec<Exception>> {
         let mut faults = Vec::new();
-        let publishes = self.federates[&who].publishes.iter();
+        let publishes = self.federates[&federate].publishes.iter();
         let published: Vec<_> =
             publishes.filter(|(at, _)| *at == class).map(|&(_, attribute)| attribute).collect();
         if self.model.object_class(class).is_none() {
@@ -118,7 +126,7 @@ impl Federation {
         }
         match name.map(|name| self.names.get(name)) {
             Some(Some(Name::Used)) => faults.push(Exception::ObjectInstanceNameInUse),
-            Some(reserved) if reserved != Some(&Name::Reserved(who)) => {
+            Some(reserved) if reserved != Some(&Name::Reserved(federate)) => {
                 faults.push(Exception::ObjectInstanceNameNotReserved);
             }
             _ => {}
@@ -134,24 +142,24 @@ impl Federation {
         let instance = Instance {
             class,
             name: label,
-            producer: who,
-            owners: published.into_iter().map(|attribute| (attribute, who)).collect(),
-            transportation: self.initial_transportation(who, class),
-            known: BTreeMap::from([(who, class)]),
+            producer: federate,
+            owners: published.into_iter().map(|attribute| (attribute, federate)).collect(),
+            transportation: self.initial_transportation(federate, class),
+            known: BTreeMap::from([(federate, class)]),
         };
         self.instances.insert(handle, instance);
-        let now = self.tell_changes(&before, who, fx);
-        self.discover_all(now, who, fx);
-        self.tell_interest(&before, fx);
+        let now = self.notify_changes(&before, federate, fx);
+        self.discover_all(now, federate, fx);
+        self.notify_interest(&before, fx);
         Ok(handle)
     }
 
     fn initial_transportation(
         &self,
-        who: FederateHandle,
+        federate: FederateHandle,
         class: ObjectClassHandle,
     ) -> BTreeMap<AttributeHandle, TransportationTypeHandle> {
-        let default = &self.federates[&who].default_transportation;
+        let default = &self.federates[&federate].default_transportation;
         let of = |attribute| {
             let model = self.model.attribute(attribute).map(|attribute| attribute.transportation);
             let own = default.get(&(class, attribute)).copied();
@@ -162,45 +170,45 @@ impl Federation {
 
     fn delete(
         &mut self,
-        who: FederateHandle,
+        federate: FederateHandle,
         handle: ObjectInstanceHandle,
         tag: &Bytes,
         fx: &mut Effects,
     ) -> Served {
-        if self.known_class(who, handle).is_none() {
+        if self.known_class(federate, handle).is_none() {
             return Err(vec![Exception::ObjectInstanceNotKnown]);
         }
-        if self.instances[&handle].owners.get(&self.privilege) != Some(&who) {
+        if self.instances[&handle].owners.get(&self.privilege) != Some(&federate) {
             return Err(vec![Exception::DeletePrivilegeNotHeld]);
         }
-        self.remove(who, handle, tag, fx);
+        self.remove(federate, handle, tag, fx);
         Ok(None)
     }
 
     /// Removes the instance at all federates that know it except `who` (6.16, 6.17).
     pub(super) fn remove(
         &mut self,
-        who: FederateHandle,
+        federate: FederateHandle,
         handle: ObjectInstanceHandle,
         tag: &Bytes,
         fx: &mut Effects,
     ) {
         let Some(instance) = self.instances.remove(&handle) else { return };
-        for &receiver in instance.known.keys().filter(|&&receiver| receiver != who) {
+        for &receiver in instance.known.keys().filter(|&&receiver| receiver != federate) {
             let remove = api::RemoveObjectInstance {
                 object_instance: Some(handle),
                 user_supplied_tag: tag.clone(),
-                producing_federate: Some(who),
+                producing_federate: Some(federate),
             };
-            self.tell(fx, receiver, Callback::RemoveObjectInstance(remove));
+            self.notify(fx, receiver, Callback::RemoveObjectInstance(remove));
         }
         self.names.remove(&instance.name);
         self.forget_reflections(handle, None);
     }
 
     fn forget_reflections(&mut self, handle: ObjectInstanceHandle, of: Option<FederateHandle>) {
-        for (&who, federate) in &mut self.federates {
-            if of.is_none_or(|of| of == who) {
+        for (&caller, federate) in &mut self.federates {
+            if of.is_none_or(|of| of == caller) {
                 federate.reflected.retain(|&(instance, _), _| instance != handle);
             }
         }
@@ -209,48 +217,48 @@ impl Federation {
     /// The instance becomes unknown until it is discovered again, which may be at once (6.18).
     fn local_delete(
         &mut self,
-        who: FederateHandle,
+        federate: FederateHandle,
         handle: ObjectInstanceHandle,
         fx: &mut Effects,
     ) -> Served {
-        if self.known_class(who, handle).is_none() {
+        if self.known_class(federate, handle).is_none() {
             return Err(vec![Exception::ObjectInstanceNotKnown]);
         }
-        if self.instances[&handle].owners.values().any(|&owner| owner == who) {
+        if self.instances[&handle].owners.values().any(|&owner| owner == federate) {
             return Err(vec![Exception::FederateOwnsAttributes]);
         }
         let before = self.advice();
-        self.instances.get_mut(&handle).expect("known").known.remove(&who);
-        self.forget_reflections(handle, Some(who));
-        let now = self.tell_changes(&before, who, fx);
-        self.discover_all(now, who, fx);
-        self.tell_interest(&before, fx);
+        self.instances.get_mut(&handle).expect("known").known.remove(&federate);
+        self.forget_reflections(handle, Some(federate));
+        let now = self.notify_changes(&before, federate, fx);
+        self.discover_all(now, federate, fx);
+        self.notify_interest(&before, fx);
         Ok(None)
     }
 
     /// Asks the owners, except the requesting federate, for their values (6.21, 6.22).
     fn request_instance(
         &self,
-        who: FederateHandle,
+        federate: FederateHandle,
         r: &api::RequestInstanceAttributeValueUpdateRequest,
         fx: &mut Effects,
     ) -> Served {
         let handle = r.object_instance.unwrap_or_default();
-        let Some(class) = self.known_class(who, handle) else {
+        let Some(class) = self.known_class(federate, handle) else {
             return Err(vec![Exception::ObjectInstanceNotKnown]);
         };
         let attributes: BTreeSet<_> = listed(&r.attributes).iter().copied().collect();
         let all: Vec<_> = attributes.iter().copied().collect();
         refuse_if(self.check_attributes(class, &all, Exception::ObjectInstanceNotKnown))?;
         for attribute in attributes {
-            self.ask_owner(who, handle, attribute, &r.user_supplied_tag, fx);
+            self.ask_owner(federate, handle, attribute, &r.user_supplied_tag, fx);
         }
         Ok(None)
     }
 
     fn request_class(
         &self,
-        who: FederateHandle,
+        federate: FederateHandle,
         r: &api::RequestClassAttributeValueUpdateRequest,
         fx: &mut Effects,
     ) -> Served {
@@ -264,17 +272,17 @@ impl Federation {
             self.instances.iter().filter(|(_, object)| self.lineage(object.class).contains(&class))
         {
             for &attribute in &attributes {
-                self.ask_owner(who, handle, attribute, &r.user_supplied_tag, fx);
+                self.ask_owner(federate, handle, attribute, &r.user_supplied_tag, fx);
             }
         }
         Ok(None)
     }
 
     /// Executes calls about transportation types (6.25 to 6.33).
-    fn transport(&mut self, who: FederateHandle, request: &Call, fx: &mut Effects) -> Option<Served> {
+    fn transport(&mut self, caller: FederateHandle, request: &Call, fx: &mut Effects) -> Option<Served> {
         Some(match request {
             Call::RequestAttributeTransportationTypeChangeRequest(r) => {
-                self.change_transportation(who, r, fx)
+                self.change_transportation(caller, r, fx)
             }
             Call::ChangeDefaultAttributeTransportationTypeRequest(r) => {
                 let class = r.object_class.unwrap_or_default();
@@ -284,13 +292,13 @@ impl Federation {
                 if faults.is_empty() {
                     let to = r.transportation_type.unwrap_or_default();
                     let pairs = attributes.iter().map(|&attribute| ((class, attribute), to));
-                    self.me(who).default_transportation.extend(pairs);
+                    self.me(caller).default_transportation.extend(pairs);
                 }
                 refuse_if(faults).map(|()| None)
             }
-            Call::QueryAttributeTransportationTypeRequest(r) => self.query_transportation(who, r, fx),
+            Call::QueryAttributeTransportationTypeRequest(r) => self.query_transportation(caller, r, fx),
             Call::RequestInteractionTransportationTypeChangeRequest(r) => {
-                self.change_interaction_transportation(who, r, fx)
+                self.change_interaction_transportation(caller, r, fx)
             }
             Call::QueryInteractionTransportationTypeRequest(r) => {
                 let (federate, class) =
@@ -308,7 +316,7 @@ impl Federation {
                         interaction_class: r.interaction_class,
                         transportation_type: Some(self.transportation_of(federate, class)),
                     };
-                    self.tell(fx, who, Callback::ReportInteractionTransportationType(report));
+                    self.notify(fx, caller, Callback::ReportInteractionTransportationType(report));
                 }
                 refuse_if(faults).map(|()| None)
             }
@@ -323,18 +331,18 @@ impl Federation {
 
     fn change_transportation(
         &mut self,
-        who: FederateHandle,
+        federate: FederateHandle,
         r: &api::RequestAttributeTransportationTypeChangeRequest,
         fx: &mut Effects,
     ) -> Served {
         let handle = r.object_instance.unwrap_or_default();
-        let Some(class) = self.known_class(who, handle) else {
+        let Some(class) = self.known_class(federate, handle) else {
             return Err(vec![Exception::ObjectInstanceNotKnown]);
         };
         let attributes = listed(&r.attributes);
         let mut faults = self.check_attributes(class, attributes, Exception::ObjectInstanceNotKnown);
         let owners = &self.instances[&handle].owners;
-        if attributes.iter().any(|attribute| owners.get(attribute) != Some(&who)) {
+        if attributes.iter().any(|attribute| owners.get(attribute) != Some(&federate)) {
             faults.push(Exception::AttributeNotOwned);
         }
         faults.extend(self.check_transportation(r.transportation_type));
@@ -348,18 +356,18 @@ impl Federation {
             attributes: Some(api::AttributeHandleSet { attribute_handle: attributes.into_iter().collect() }),
             transportation_type: Some(to),
         };
-        self.tell(fx, who, Callback::ConfirmAttributeTransportationTypeChange(confirm));
+        self.notify(fx, federate, Callback::ConfirmAttributeTransportationTypeChange(confirm));
         Ok(None)
     }
 
     fn query_transportation(
         &self,
-        who: FederateHandle,
+        federate: FederateHandle,
         r: &api::QueryAttributeTransportationTypeRequest,
         fx: &mut Effects,
     ) -> Served {
         let handle = r.object_instance.unwrap_or_default();
-        let Some(class) = self.known_class(who, handle) else {
+        let Some(class) = self.known_class(federate, handle) else {
             return Err(vec![Exception::ObjectInstanceNotKnown]);
         };
         let attribute = r.attribute.unwrap_or_default();
@@ -369,13 +377,13 @@ impl Federation {
             attribute: Some(attribute),
             transportation_type: self.instances[&handle].transportation.get(&attribute).copied(),
         };
-        self.tell(fx, who, Callback::ReportAttributeTransportationType(report));
+        self.notify(fx, federate, Callback::ReportAttributeTransportationType(report));
         Ok(None)
     }
 
     fn change_interaction_transportation(
         &mut self,
-        who: FederateHandle,
+        federate: FederateHandle,
         r: &api::RequestInteractionTransportationTypeChangeRequest,
         fx: &mut Effects,
     ) -> Served {
@@ -383,18 +391,18 @@ impl Federation {
         let mut faults = Vec::new();
         if self.model.interaction_class(class).is_none() {
             faults.push(Exception::InteractionClassNotDefined);
-        } else if !self.federates[&who].publishes_interactions.contains(&class) {
+        } else if !self.federates[&federate].publishes_interactions.contains(&class) {
             faults.push(Exception::InteractionClassNotPublished);
         }
         faults.extend(self.check_transportation(r.transportation_type));
         refuse_if(faults)?;
         let to = r.transportation_type.unwrap_or_default();
-        self.me(who).interaction_transportation.insert(class, to);
+        self.me(federate).interaction_transportation.insert(class, to);
         let confirm = api::ConfirmInteractionTransportationTypeChange {
             interaction_class: r.interaction_class,
             transportation_type: r.transportation_type,
         };
-        self.tell(fx, who, Callback::ConfirmInteractionTransportationTypeChange(confirm));
+        self.notify(fx, federate, Callback::ConfirmInteractionTransportationTypeChange(confirm));
         Ok(None)
     }
 }

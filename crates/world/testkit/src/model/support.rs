@@ -12,9 +12,14 @@ fn found<T>(found: Option<T>, otherwise: Exception) -> Result<T, Vec<Exception>>
 
 impl Federation {
     /// Executes a look-up. `None`: it is another call.
-    pub(super) fn look_up(&mut self, who: FederateHandle, request: &Call, _: &mut Effects) -> Option<Served> {
+    pub(super) fn look_up(
+        &mut self,
+        federate: FederateHandle,
+        request: &Call,
+        _: &mut Effects,
+    ) -> Option<Served> {
         let served = self.look_up_class(request).or_else(|| self.look_up_member(request));
-        let served = served.or_else(|| self.look_up_instance(who, request));
+        let served = served.or_else(|| self.look_up_instance(federate, request));
         let served = served.or_else(|| self.look_up_federate(request));
         served.or_else(|| self.look_up_constant(request))
     }
@@ -102,9 +107,9 @@ impl Federation {
     }
 
     /// For a federate, an instance exists if the federate knows it (10.8 to 10.10).
-    fn look_up_instance(&self, who: FederateHandle, request: &Call) -> Option<Served> {
+    fn look_up_instance(&self, federate: FederateHandle, request: &Call) -> Option<Served> {
         let known = |handle: Option<_>| {
-            found(self.known_class(who, handle.unwrap_or_default()), Exception::ObjectInstanceNotKnown)
+            found(self.known_class(federate, handle.unwrap_or_default()), Exception::ObjectInstanceNotKnown)
         };
         Some(match request {
             Call::GetKnownObjectClassHandleRequest(r) => {
@@ -116,7 +121,7 @@ impl Federation {
             }),
             Call::GetObjectInstanceHandleRequest(r) => {
                 let named = self.instances.iter().find(|(_, object)| object.name == r.object_instance_name);
-                let known = named.filter(|(_, object)| object.known.contains_key(&who));
+                let known = named.filter(|(_, object)| object.known.contains_key(&federate));
                 found(known, Exception::ObjectInstanceNotKnown)
                     .and_then(|(&handle, _)| answer!(GetObjectInstanceHandleResponse, handle))
             }
@@ -130,7 +135,7 @@ impl Federation {
                 if !self.available(class).contains(&attribute) {
                     return Err(vec![Exception::AttributeNotDefined]);
                 }
-                let how = self.federates[&who].subscribes.get(&(class, attribute));
+                let how = self.federates[&federate].subscribes.get(&(class, attribute));
                 let rate = how.and_then(|how| how.rate).map_or(0.0, |(_, hertz)| hertz);
                 answer!(GetUpdateRateValueForAttributeResponse, rate)
             }),

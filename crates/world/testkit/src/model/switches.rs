@@ -9,11 +9,11 @@ impl Federation {
     /// Sets a switch. Enabling an advisory repeats no earlier advice. `None`: it is another call.
     pub(super) fn set_switch(
         &mut self,
-        who: FederateHandle,
+        federate: FederateHandle,
         request: &Call,
         _: &mut Effects,
     ) -> Option<Served> {
-        let me = self.me(who);
+        let me = self.me(federate);
         match request {
             Call::SetObjectClassRelevanceAdvisorySwitchRequest(r) => me.registration_advisory = r.value,
             Call::SetInteractionRelevanceAdvisorySwitchRequest(r) => me.interaction_advisory = r.value,
@@ -34,11 +34,11 @@ impl Federation {
     /// Reads a switch. `None`: it is another call.
     pub(super) fn get_switch(
         &mut self,
-        who: FederateHandle,
+        federate: FederateHandle,
         request: &Call,
         _: &mut Effects,
     ) -> Option<Served> {
-        let me = &self.federates[&who];
+        let me = &self.federates[&federate];
         Some(match request {
             Call::GetObjectClassRelevanceAdvisorySwitchRequest(_) => {
                 answer!(GetObjectClassRelevanceAdvisorySwitchResponse, me.registration_advisory)

@@ -112,7 +112,7 @@ impl Connections {
     /// Pauses federates for whose messages the network has no room, and resumes them when it has.
     pub(super) fn pause_and_resume(&mut self, kernel: &mut Kernel, port: &mut Port<'_>) {
         for &socket in &self.open {
-            if kernel.is_held(conn(socket)) && self.paused.insert(socket) {
+            if kernel.is_paused(conn(socket)) && self.paused.insert(socket) {
                 self.pauses += 1;
                 port.set_reading(socket, false);
             }

@@ -25,7 +25,7 @@ pub struct FrameCounts {
     /// The replicated log, its heartbeats included.
     pub log: u64,
     /// Peer messages between the services of nodes.
-    pub letters: u64,
+    pub peer_messages: u64,
     /// Interests, advertisements and messages of the routers.
     pub router: u64,
     /// Octets of all these frames.
@@ -39,7 +39,7 @@ impl FrameCounts {
             FrameKind::Life => &mut self.life,
             FrameKind::Map => &mut self.map,
             FrameKind::Log => &mut self.log,
-            FrameKind::Letter => &mut self.letters,
+            FrameKind::PeerMessage => &mut self.peer_messages,
             FrameKind::Router => &mut self.router,
         } += 1;
     }
@@ -61,7 +61,7 @@ impl FrameCounts {
             life: of(self.life, other.life),
             map: of(self.map, other.map),
             log: of(self.log, other.log),
-            letters: of(self.letters, other.letters),
+            peer_messages: of(self.peer_messages, other.peer_messages),
             router: of(self.router, other.router),
             bytes: of(self.bytes, other.bytes),
         }
@@ -69,7 +69,7 @@ impl FrameCounts {
 
     /// Number of frames that are neither keep-alives nor part of the replicated log.
     pub fn news(&self) -> u64 {
-        self.map + self.letters + self.router
+        self.map + self.peer_messages + self.router
     }
 
     /// Number of all frames.

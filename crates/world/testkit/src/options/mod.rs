@@ -154,7 +154,7 @@ pub struct Options {
     /// Bits per second of the links; `None`: unlimited.
     pub rate: Option<u64>,
     /// Mean time between two calls of one federate.
-    pub pace: Duration,
+    pub call_interval: Duration,
     /// Number of calls that a federate makes at once.
     pub burst: u64,
     /// Duration of the safety phase.

@@ -57,8 +57,8 @@ impl Shape {
     pub fn mesh(nodes: usize, protected: usize) -> Self {
         let mut edges = Vec::new();
         for from in 0..nodes {
-            let told = BTreeSet::from([0, protected]);
-            edges.extend(told.into_iter().filter(|&to| to != from).map(|to| edge(from, to)));
+            let targets = BTreeSet::from([0, protected]);
+            edges.extend(targets.into_iter().filter(|&to| to != from).map(|to| edge(from, to)));
         }
         Self { kind: Kind::Mesh, nodes, edges }
     }

@@ -27,7 +27,7 @@ pub(super) fn one(seed: Seed, group: Group) -> Options {
         federations: if draw.chance(20) { 2 } else { 1 },
         delays,
         rate: draw.pick(&[None, None, Some(1_000_000_000), Some(2_000_000)]).copied().flatten(),
-        pace: lasts / draw.between(10, 100) as u32,
+        call_interval: lasts / draw.between(10, 100) as u32,
         burst: *draw.pick(&[1, 1, 1, 3, 8]).unwrap_or(&1),
         lasts,
         padding: *draw.pick(&[0, 0, 20, 300, 3_000]).unwrap_or(&0),
@@ -259,7 +259,7 @@ fn draw_federates(options: &mut Options, draw: &mut Draw) {
     options.federates = draw.between(3, 8) as usize;
     options.delays = (0..options.federates).map(|_| draw.micros(1, 2_000)).collect();
     options.lasts = draw.millis(2_000, 6_000);
-    options.pace = options.lasts / draw.between(15, 60) as u32;
+    options.call_interval = options.lasts / draw.between(15, 60) as u32;
     options.burst = *draw.pick(&[1, 1, 3]).unwrap_or(&1);
     options.rate = draw.pick(&[None, None, Some(1_000_000_000), Some(20_000_000)]).copied().flatten();
     options.padding = *draw.pick(&[0, 0, 20, 300]).unwrap_or(&0);

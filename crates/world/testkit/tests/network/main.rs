@@ -104,7 +104,7 @@ fn a_leader_that_was_cut_off_calls_nobody_dead() {
 }
 
 #[test]
-fn a_founder_that_starts_again_comes_back_into_its_network() {
+fn a_creator_that_starts_again_comes_back_into_its_network() {
     for kind in KINDS {
         // At once, and after the others have begun to call it less often.
         for down in [Duration::from_millis(20), Duration::from_secs(40)] {
@@ -127,7 +127,7 @@ fn a_founder_that_starts_again_comes_back_into_its_network() {
 }
 
 #[test]
-fn nodes_that_joined_the_second_network_of_a_founder_follow_it_back() {
+fn nodes_that_joined_the_second_network_of_a_creator_follow_it_back() {
     let mut network = Network::new(Kind::Tree);
     for (name, joins) in [("a", &[][..]), ("b", &["a"]), ("c", &["a"]), ("d", &["c"]), ("e", &["c"])] {
         network.start(name, joins);
@@ -152,7 +152,7 @@ fn nodes_that_joined_the_second_network_of_a_founder_follow_it_back() {
 }
 
 #[test]
-fn a_network_that_lost_its_majority_with_its_founder_begins_anew_with_it() {
+fn a_network_that_lost_its_majority_with_its_creator_begins_anew_with_it() {
     let mut network = Network::new(Kind::Tree);
     network.start("a", &[]);
     network.start("b", &["a"]);
@@ -197,7 +197,7 @@ fn who_is_let_in_by_nobody_looks_for_a_network_again() {
 }
 
 #[test]
-fn networks_of_different_founders_stay_apart() {
+fn networks_of_different_creators_stay_apart() {
     let mut network = Network::new(Kind::Tree);
     network.start("a", &[]);
     network.start("b", &["a"]);
@@ -274,7 +274,7 @@ fn who_was_removed_while_cut_off_learns_it_when_it_is_back() {
         network.run(Duration::from_millis(5));
     }
     network.run(Duration::from_millis(20));
-    assert_ne!(network.status("c").key, before.key, "it has begun anew as soon as it was back");
+    assert_ne!(network.status("c").key, before.key, "it has rejoined as soon as it was back");
     network.run(Duration::from_secs(6));
     network.expect_members(&["a", "b", "c"]);
 }
@@ -296,13 +296,13 @@ fn a_node_that_is_told_nothing_takes_the_shape_of_the_network() {
     for kind in KINDS {
         let mut network = Network::new(kind);
         network.start("a", &[]);
-        let told_nothing = |config: &mut NetworkConfig| {
+        let notified_of_nothing = |config: &mut NetworkConfig| {
             config.any_shape = true;
             config.overlay.topology = TopologyKind::Tree;
             config.overlay.redundancy = false;
         };
-        network.start_with("b", &["a"], told_nothing);
-        network.start_with("c", &["b"], told_nothing);
+        network.start_with("b", &["a"], notified_of_nothing);
+        network.start_with("c", &["b"], notified_of_nothing);
         network.run(Duration::from_secs(5));
         network.expect_members(&["a", "b", "c"]);
         assert_eq!(network.status("c").topology, network.status("a").topology, "{kind:?}");
@@ -321,16 +321,16 @@ fn all_learn_what_a_link_counts_but_not_time_and_again_that_it_is_alive() {
         sent_bytes: 300 * second,
         ..LinkCounts::default()
     };
-    let mut told = None;
+    let mut reported = None;
     for second in 1..20 {
         network.count_links("b", counts(second));
         network.run(Duration::from_secs(1));
         if second == 8 {
-            told = Some(network.summary("c", "b"));
-            assert_eq!(told.as_ref().map(|told| told.links.len()), Some(1));
+            reported = Some(network.summary("c", "b"));
+            assert_eq!(reported.as_ref().map(|reported| reported.links.len()), Some(1));
         }
     }
-    assert_eq!(Some(network.summary("c", "b")), told, "a quiet network is silent");
+    assert_eq!(Some(network.summary("c", "b")), reported, "a quiet network is silent");
     // The node itself has exact counts.
     let own = network.status("b");
     let (link, traffic) = own.traffic.first_key_value().expect("it has a link");

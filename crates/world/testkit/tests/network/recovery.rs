@@ -58,7 +58,7 @@ impl World {
     fn with(kind: Kind, count: usize, sync_max: Duration) -> Self {
         let names = NAMES[..count].to_vec();
         let joins = names.iter().enumerate().map(|(at, name)| {
-            // In a mesh all nodes join the founder and learn of each other; otherwise each is
+            // In a mesh all nodes join the creator and learn of each other; otherwise each is
             // linked to the one before.
             let to = if kind == Kind::Mesh { "a" } else { NAMES[at.saturating_sub(1)] };
             (*name, if at == 0 { Vec::new() } else { vec![to] })
@@ -137,7 +137,7 @@ fn a_majority_that_was_killed_and_comes_back_is_a_network_again() {
             let names = world.names.clone();
             world.expect_recovery(&names, &format!("{kind:?} of {count}, down for {down:?}"));
             let second = world.network.status("a").network;
-            assert!(second > first && base::is_same_founder(first, second), "{first:x} {second:x}");
+            assert!(second > first && base::is_same_creator(first, second), "{first:x} {second:x}");
         }
     }
 }
@@ -163,7 +163,7 @@ fn after_a_power_cut_nodes_may_come_back_in_any_order() {
 }
 
 #[test]
-fn a_minority_founds_nothing_however_long_it_waits() {
+fn a_minority_creates_nothing_however_long_it_waits() {
     let mut world = World::new(Kind::Mesh, 3);
     ["a", "b", "c"].iter().for_each(|name| world.network.crash(name));
     world.run(secs(1));
@@ -206,7 +206,7 @@ fn parts_without_a_majority_meet_again_after_they_gave_up() {
 }
 
 #[test]
-fn a_founder_that_starts_again_founds_no_second_network() {
+fn a_creator_that_starts_again_creates_no_second_network() {
     let mut world = World::new(Kind::Tree, 3);
     let first = world.network.status("b").network;
     world.network.crash("a");
@@ -214,7 +214,7 @@ fn a_founder_that_starts_again_founds_no_second_network() {
     world.start("a");
     world.run(secs(1));
     assert!(!world.network.status("a").member || world.network.status("a").network == first);
-    world.expect_recovery(&["a", "b", "c"], "the founder is back");
+    world.expect_recovery(&["a", "b", "c"], "the creator is back");
     assert_eq!(world.network.status("a").network, first, "it is the same network");
 }
 

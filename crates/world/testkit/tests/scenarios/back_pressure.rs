@@ -94,8 +94,12 @@ impl Chain {
                 assert!(stalled <= 2 * credit + 4 * PADDING, "{now}: node {node}: {channel:?}");
                 all += channel.waiting_bytes + stalled;
             }
-            let letters = status.links.iter().map(|link| link.urgent_bytes + link.bulk_bytes).sum::<usize>();
-            assert!(letters < 64 << 10, "{now}: node {node}: {letters} bytes of letters wait");
+            let unicast_bytes =
+                status.links.iter().map(|link| link.urgent_bytes + link.bulk_bytes).sum::<usize>();
+            assert!(
+                unicast_bytes < 64 << 10,
+                "{now}: node {node}: {unicast_bytes} bytes of peer messages wait"
+            );
             self.most = self.most.max(all);
         }
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use testkit::{Cluster, Failure, FaultKind, Options, Shape, Timing};
 
 /// Time between two updates.
-const PACE: Duration = Duration::from_millis(10);
+const UPDATE_INTERVAL: Duration = Duration::from_millis(10);
 
 /// How a link fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,7 +73,7 @@ fn update(cluster: &mut Cluster, instance: ObjectInstanceHandle, span: Duration)
     while cluster.now() < until {
         weather::update(cluster, host, instance, Of::Report, 0)?;
         count += 1;
-        cluster.run_for(PACE)?;
+        cluster.run_for(UPDATE_INTERVAL)?;
     }
     Ok(count)
 }

@@ -101,7 +101,7 @@ impl Mine {
         let mut made: BTreeMap<u32, Moment> = BTreeMap::new();
         let mut got: BTreeMap<HostId, usize> = BTreeMap::new();
         for (host, seen) in self.cluster.recorded() {
-            match &seen.what {
+            match &seen.observation {
                 Observation::Made { request: Call::UpdateAttributeValuesRequest(update), .. } => {
                     let (_, count) = stamp(&update.user_supplied_tag).expect("the canary stamps");
                     made.insert(count, seen.at);

@@ -47,10 +47,9 @@ fn arrivals(slow: bool) -> Vec<Moment> {
         cluster.set_reading(other, !slow);
         cluster.record();
         update(&mut cluster, instance, Of::Wind, 400)?;
-        let came = cluster
-            .recorded()
-            .iter()
-            .filter(|(host, seen)| *host == reader && matches!(seen.what, Observation::Received { .. }));
+        let came = cluster.recorded().iter().filter(|(host, seen)| {
+            *host == reader && matches!(seen.observation, Observation::Received { .. })
+        });
         Ok(came.map(|(_, seen)| seen.at).collect())
     })
 }

@@ -70,7 +70,7 @@ fn begins_anew_for_a_late_follower(way: Duration) {
     run(&mut cluster, Duration::from_secs(60));
     cluster.network_mut().remove_rule(late);
     run(&mut cluster, Duration::from_secs(10));
-    let received = cluster.recorded().iter().filter_map(|(host, seen)| match &seen.what {
+    let received = cluster.recorded().iter().filter_map(|(host, seen)| match &seen.observation {
         Observation::Received { callback: Callback::ReceiveInteraction(c), .. } if *host == hears => {
             stamp(&c.user_supplied_tag).map(|(_, count)| count)
         }

@@ -88,7 +88,7 @@ pub(crate) fn update(
 pub(crate) fn received(cluster: &Cluster) -> BTreeMap<(HostId, HostId), Vec<u32>> {
     let mut all: BTreeMap<_, Vec<u32>> = BTreeMap::new();
     for (host, seen) in cluster.recorded() {
-        if let Observation::Received { callback: Callback::ReflectAttributeValues(c), .. } = &seen.what
+        if let Observation::Received { callback: Callback::ReflectAttributeValues(c), .. } = &seen.observation
             && let Some((from, count)) = stamp(&c.user_supplied_tag)
         {
             all.entry((*host, HostId(from))).or_default().push(count);
@@ -101,7 +101,7 @@ pub(crate) fn received(cluster: &Cluster) -> BTreeMap<(HostId, HostId), Vec<u32>
 pub(crate) fn made(cluster: &Cluster) -> BTreeMap<HostId, (Vec<u32>, usize)> {
     let mut all: BTreeMap<_, (Vec<u32>, usize)> = BTreeMap::new();
     for (host, seen) in cluster.recorded() {
-        match &seen.what {
+        match &seen.observation {
             Observation::Made { request: Call::UpdateAttributeValuesRequest(update), .. } => {
                 let stamps = &mut all.entry(*host).or_default().0;
                 stamps.extend(stamp(&update.user_supplied_tag).map(|(_, count)| count));
@@ -116,7 +116,7 @@ pub(crate) fn made(cluster: &Cluster) -> BTreeMap<HostId, (Vec<u32>, usize)> {
 /// The stamps of the reliable updates of a federate.
 pub(crate) fn reliable(cluster: &Cluster, host: HostId) -> Vec<u32> {
     let report = attribute(cluster, Of::Report);
-    let of = |(from, seen): &(HostId, testkit::observation::Seen)| match &seen.what {
+    let of = |(from, seen): &(HostId, testkit::observation::Seen)| match &seen.observation {
         Observation::Made { request: Call::UpdateAttributeValuesRequest(update), .. } if *from == host => {
             let pairs = &update.attribute_values.as_ref()?.attribute_handle_value;
             let is_reliable = pairs.iter().any(|pair| pair.attribute_handle == Some(report));
@@ -131,7 +131,7 @@ pub(crate) fn reliable(cluster: &Cluster, host: HostId) -> Vec<u32> {
 pub(crate) fn has_name(cluster: &Cluster, host: HostId) -> bool {
     cluster.recorded().iter().any(|(to, seen)| {
         let granted = matches!(
-            seen.what,
+            seen.observation,
             Observation::Received { callback: Callback::ObjectInstanceNameReservationSucceeded(_), .. }
         );
         granted && *to == host

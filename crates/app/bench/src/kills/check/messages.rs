@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Trial, seconds};
 use crate::kills::log::{Micros, Stamp};
-use crate::kills::story::{Life, Sent};
+use crate::kills::timeline::{Life, Sent};
 
 /// Updates or interactions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,13 +27,13 @@ type Came = Vec<(Micros, u64)>;
 
 impl Trial<'_> {
     pub(super) fn messages(&mut self) {
-        let story = self.story;
-        for receiver in &story.lives {
+        let timeline = self.timeline;
+        for receiver in &timeline.lives {
             let reflects =
                 self.sorted(receiver, receiver.reflects.iter().map(|(at, _, stamp)| (*at, *stamp)));
             let receives = self.sorted(receiver, receiver.receives.iter().copied());
             self.whose(receiver);
-            for (place, sender) in story.lives.iter().enumerate() {
+            for (place, sender) in timeline.lives.iter().enumerate() {
                 for (kind, came) in [(Kind::Update, &reflects), (Kind::Interaction, &receives)] {
                     let came = came.get(&place).map(Vec::as_slice).unwrap_or_default();
                     self.sequence(sender, receiver, kind, came);
@@ -57,7 +57,7 @@ impl Trial<'_> {
         let mut sorted: BTreeMap<usize, Came> = BTreeMap::new();
         for (at, stamp) in all {
             self.verdict.delivered += 1;
-            match self.story.places.get(&(stamp.slot, stamp.life)) {
+            match self.timeline.places.get(&(stamp.slot, stamp.life)) {
                 Some(_) if stamp.slot == receiver.slot && stamp.life >= receiver.life => {
                     self.wrong(at, format!("{receiver} got {stamp}, which is its own"));
                 }
@@ -71,7 +71,7 @@ impl Trial<'_> {
     /// Checks that updates concern the object of their sender.
     fn whose(&mut self, receiver: &Life) {
         for (at, object, stamp) in &receiver.reflects {
-            let owner = self.story.objects.get(object).map(|place| &self.story.lives[*place]);
+            let owner = self.timeline.objects.get(object).map(|place| &self.timeline.lives[*place]);
             if owner.is_none_or(|owner| (owner.slot, owner.life) != (stamp.slot, stamp.life)) {
                 self.wrong(*at, format!("{receiver} got {stamp} as an update of the object {object}"));
             }
@@ -110,7 +110,7 @@ impl Trial<'_> {
         let arrivals: BTreeMap<u64, Micros> = came.iter().rev().map(|(at, number)| (*number, *at)).collect();
         let (mut missing, mut first_missing) = (0_u64, None);
         for (number, sent) in (1..).zip(kind.of(sender)) {
-            let due = (sent.made + self.grace).min(self.story.end);
+            let due = (sent.made + self.grace).min(self.timeline.end);
             if !sent.answered || sent.made <= from || due > until {
                 continue;
             }

@@ -23,7 +23,7 @@ mod objects;
 mod sessions;
 
 use super::log::Micros;
-use super::story::{Story, Violation};
+use super::timeline::{Timeline, Violation};
 
 /// The verdict on a run.
 #[derive(Clone, Debug, Default)]
@@ -42,15 +42,15 @@ pub struct Verdict {
 
 /// A run that is being judged.
 struct Trial<'a> {
-    story: &'a Story,
+    timeline: &'a Timeline,
     grace: Micros,
     verdict: Verdict,
 }
 
 /// Judges a run.
-pub fn judge(story: &Story, grace: Micros) -> Verdict {
-    let verdict = Verdict { violations: story.nonsense.clone(), ..Verdict::default() };
-    let mut trial = Trial { story, grace, verdict };
+pub fn judge(timeline: &Timeline, grace: Micros) -> Verdict {
+    let verdict = Verdict { violations: timeline.nonsense.clone(), ..Verdict::default() };
+    let mut trial = Trial { timeline, grace, verdict };
     trial.sessions();
     trial.messages();
     trial.objects();

@@ -2,15 +2,15 @@
 
 use super::{Trial, seconds};
 use crate::kills::federates::deletes;
-use crate::kills::story::{Known, Life, Story};
+use crate::kills::timeline::{Known, Life, Timeline};
 
 impl Trial<'_> {
     pub(super) fn objects(&mut self) {
-        let story = self.story;
-        for viewer in &story.lives {
+        let timeline = self.timeline;
+        for viewer in &timeline.lives {
             for (object, known) in &viewer.known {
-                let owner = story.objects.get(object).map(|place| &story.lives[*place]);
-                match owner.or_else(|| doomed(story, *known)) {
+                let owner = timeline.objects.get(object).map(|place| &timeline.lives[*place]);
+                match owner.or_else(|| doomed(timeline, *known)) {
                     Some(owner) => self.seen(viewer, owner, *object, *known),
                     None => {
                         let what = format!("{viewer} discovers the object {object}, which nobody registered");
@@ -18,8 +18,8 @@ impl Trial<'_> {
                     }
                 }
             }
-            for (object, place) in &story.objects {
-                let owner = &story.lives[*place];
+            for (object, place) in &timeline.objects {
+                let owner = &timeline.lives[*place];
                 if owner.slot != viewer.slot || owner.life != viewer.life {
                     self.discovered(viewer, owner, *object);
                 }
@@ -47,7 +47,7 @@ impl Trial<'_> {
             }
             (removed, Some(gone)) => {
                 let due = gone.max(known.discovered) + self.grace;
-                if due > viewer.until().min(self.story.end) {
+                if due > viewer.until().min(self.timeline.end) {
                     return;
                 }
                 match removed {
@@ -75,7 +75,7 @@ impl Trial<'_> {
         let due = ready.max(registered) + self.grace;
         // An object without owner is not discovered (1516.1-2025, 6.9), so not by federates that
         // come too late.
-        if due > viewer.until().min(owner.until()).min(self.story.end) {
+        if due > viewer.until().min(owner.until()).min(self.timeline.end) {
             return;
         }
         match viewer.known.get(&object) {
@@ -93,7 +93,7 @@ impl Trial<'_> {
 }
 
 /// The federate that registered an object and never got the answer, because its node died.
-fn doomed(story: &Story, known: Known) -> Option<&Life> {
+fn doomed(timeline: &Timeline, known: Known) -> Option<&Life> {
     let doomed = |life: &&Life| life.registered.is_none() && life.killed.is_some();
-    story.lives.iter().filter(doomed).find(|life| life.federate == known.producer)
+    timeline.lives.iter().filter(doomed).find(|life| life.federate == known.producer)
 }

@@ -2,11 +2,11 @@
 
 use super::{Trial, seconds};
 use crate::kills::log::Micros;
-use crate::kills::story::Life;
+use crate::kills::timeline::Life;
 
 impl Trial<'_> {
     pub(super) fn sessions(&mut self) {
-        for life in &self.story.lives {
+        for life in &self.timeline.lives {
             self.verdict.sessions += 1;
             self.ending(life);
             self.beginning(life);
@@ -31,7 +31,7 @@ impl Trial<'_> {
             (Some((at, _)), Some(killed)) if *at > killed + self.grace => {
                 self.wrong(*at, format!("{life} learned of its end after {}", seconds(at - killed)));
             }
-            (None, Some(killed)) if killed + self.grace <= self.story.end => {
+            (None, Some(killed)) if killed + self.grace <= self.timeline.end => {
                 self.wrong(killed, format!("{life} never learned that its node was killed"));
             }
             _ => {}
@@ -41,7 +41,7 @@ impl Trial<'_> {
     /// Checks that a joined federate is served.
     fn beginning(&mut self, life: &Life) {
         let due = life.joined + self.grace;
-        if due > life.until().min(self.story.end) {
+        if due > life.until().min(self.timeline.end) {
             return;
         }
         match life.registered {
@@ -55,8 +55,8 @@ impl Trial<'_> {
 
     /// Checks that a federate that has lost its session soon has another one.
     fn continuity(&mut self) {
-        for (&slot, &begun) in &self.story.begun {
-            let lives: Vec<&Life> = self.story.lives.iter().filter(|life| life.slot == slot).collect();
+        for (&slot, &begun) in &self.timeline.begun {
+            let lives: Vec<&Life> = self.timeline.lives.iter().filter(|life| life.slot == slot).collect();
             let mut since: Option<Micros> = Some(begun);
             for life in &lives {
                 if let Some(since) = since.filter(|since| since + self.grace < life.joined) {
@@ -65,7 +65,7 @@ impl Trial<'_> {
                 }
                 since = life.lost.as_ref().map(|(at, _)| *at);
             }
-            if let Some(since) = since.filter(|since| since + self.grace < self.story.end) {
+            if let Some(since) = since.filter(|since| since + self.grace < self.timeline.end) {
                 self.wrong(since, format!("federate {slot} found no node any more"));
             }
         }
@@ -73,9 +73,9 @@ impl Trial<'_> {
 
     /// Checks that a node that has been up for the grace accepts federates.
     fn admission(&mut self) {
-        for failure in &self.story.failures {
-            let kills = self.story.kills.iter().filter(|(_, node)| *node == failure.node);
-            let restarts = self.story.restarts.iter().filter(|(_, node)| *node == failure.node);
+        for failure in &self.timeline.failures {
+            let kills = self.timeline.kills.iter().filter(|(_, node)| *node == failure.node);
+            let restarts = self.timeline.restarts.iter().filter(|(_, node)| *node == failure.node);
             let is_down = kills.clone().filter(|(at, _)| *at <= failure.failed).count()
                 > restarts.clone().filter(|(at, _)| *at <= failure.tried).count();
             let is_new =

@@ -2,7 +2,7 @@
 //! there would be worthless.
 
 use super::{Verdict, judge};
-use crate::kills::{Note, Story, parse};
+use crate::kills::{Note, Timeline, parse};
 
 /// The grace of these runs.
 const GRACE: u64 = 5_000_000;
@@ -137,14 +137,14 @@ const DELETES: &str = "\
 
 const SOUND: [&str; 4] = [NODES, STAYS, DIVESTS, DELETES];
 
-fn story(logs: &[String; 4]) -> Story {
+fn timeline(logs: &[String; 4]) -> Timeline {
     let mut read = logs.iter().map(|text| {
         let mut notes = parse(text).expect("it is a log");
         notes.sort_by_key(|(at, _)| *at);
         notes.into_iter().map(|(at, note)| (at * 1_000, note)).collect::<Vec<(u64, Note)>>()
     });
     let nodes = read.next().expect("there are four");
-    Story::of(&nodes, &read.collect::<Vec<_>>())
+    Timeline::of(&nodes, &read.collect::<Vec<_>>())
 }
 
 /// Judges the correct run with lines of one log replaced; an empty replacement removes the line.
@@ -156,7 +156,7 @@ fn changed(log: usize, changes: &[(&str, &str)]) -> Verdict {
         let lines = lines.into_iter().map(|line| if line == *from { *to } else { line });
         logs[log] = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
     }
-    judge(&story(&logs), GRACE)
+    judge(&timeline(&logs), GRACE)
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn every_fault_is_found() {
 fn who_never_joins_is_missed() {
     let mut logs = SOUND.map(str::to_owned);
     logs[3] = "0 tries 1 1\n10 failed refused\n60000 ends".to_owned();
-    let violations = judge(&story(&logs), GRACE).violations;
+    let violations = judge(&timeline(&logs), GRACE).violations;
     assert!(violations.iter().any(|violation| violation.what == "federate 2 found no node any more"));
 }
 
@@ -289,7 +289,7 @@ fn who_never_heard_of_its_object_has_one() {
         }
         logs[1] = logs[1].replace("21000 removes 102", removed);
         logs[2] = logs[2].replace("21000 removes 102\n", "");
-        let violations = judge(&story(&logs), GRACE).violations;
+        let violations = judge(&timeline(&logs), GRACE).violations;
         violations.iter().filter(|violation| violation.what.contains("102")).count()
     };
     assert_eq!(unanswered("21000 removes 102"), 0);

@@ -18,9 +18,9 @@ use crate::sim::{Args, interrupt, seed_of};
 /// The service rate in packets per second: 384 kbit/s in packets of 2000 bits.
 const SERVICE: f64 = 192.0;
 /// The load of Table 1, which counts half an hour: packets of mode 0 and mode 1 per second.
-const OFFERED: f64 = (296_684.0 + 2_169.0) / 1_800.0;
+const ADVERTISED: f64 = (296_684.0 + 2_169.0) / 1_800.0;
 /// The same with retransmissions.
-const REPAIRED: f64 = OFFERED + 2_220.0 / 1_800.0;
+const REPAIRED: f64 = ADVERTISED + 2_220.0 / 1_800.0;
 const WARM_UP: Duration = Duration::from_secs(60);
 /// The paper's values: W below 0.04 s, and L of 4 packets.
 const PAPER: (f64, f64) = (0.04, 4.0);
@@ -55,7 +55,7 @@ fn cases(run: Duration) -> Vec<Case> {
         model: Model::Station(Station { arrivals, service, servers, times, run, warm_up: WARM_UP }),
     };
     let single = |name, arrivals| station(name, arrivals, 1, SERVICE, Sizes::Exponential);
-    let several = |name, servers, service| station(name, OFFERED, servers, service, Sizes::Exponential);
+    let several = |name, servers, service| station(name, ADVERTISED, servers, service, Sizes::Exponential);
     let hops = |name, limit, arrivals, sizes, source| Case {
         name,
         limit,
@@ -69,17 +69,17 @@ fn cases(run: Duration) -> Vec<Case> {
         }),
     };
     vec![
-        single("M/M/1, all offered", OFFERED),
+        single("M/M/1, all offered", ADVERTISED),
         single("M/M/1, with retransmissions", REPAIRED),
-        single("M/M/1, after 5 % drop", 0.95 * OFFERED),
+        single("M/M/1, after 5 % drop", 0.95 * ADVERTISED),
         single("M/M/1 of exactly 4 packets", 0.8 * SERVICE),
-        station("M/D/1, all offered", OFFERED, 1, SERVICE, Sizes::Constant),
-        single("downlink of a site", 0.75 * OFFERED),
-        single("uplink of a site", 0.25 * OFFERED),
-        hops("two hops", Some(0.1), OFFERED, Sizes::Exponential, Source::Poisson),
+        station("M/D/1, all offered", ADVERTISED, 1, SERVICE, Sizes::Constant),
+        single("downlink of a site", 0.75 * ADVERTISED),
+        single("uplink of a site", 0.25 * ADVERTISED),
+        hops("two hops", Some(0.1), ADVERTISED, Sizes::Exponential, Source::Poisson),
         hops("two hops, with retransmissions", Some(0.1), REPAIRED, Sizes::Exponential, Source::Poisson),
-        hops("two hops, constant sizes", Some(0.1), OFFERED, Sizes::Constant, Source::Poisson),
-        hops("two hops, Table 1's objects", None, OFFERED, Sizes::Constant, Source::Objects),
+        hops("two hops, constant sizes", Some(0.1), ADVERTISED, Sizes::Constant, Source::Poisson),
+        hops("two hops, Table 1's objects", None, ADVERTISED, Sizes::Constant, Source::Objects),
         several("M/M/2, 192 kbit/s each", 2, SERVICE / 2.0),
         several("M/M/6, 64 kbit/s each", 6, SERVICE / 6.0),
         several("M/M/2, 384 kbit/s each", 2, SERVICE),
@@ -256,9 +256,9 @@ fn headers() -> Sheet {
         ],
     );
     for timeout in [0.0, 0.01, 0.02, 0.05] {
-        let messages = 1.0 + OFFERED / 4.0 * timeout;
+        let messages = 1.0 + ADVERTISED / 4.0 * timeout;
         let bytes = 250.0 + 4.0 + (24.0 + 60.0 + 28.0) / messages;
-        let kbit = OFFERED * bytes * 8e-3;
+        let kbit = ADVERTISED * bytes * 8e-3;
         let fits = if kbit < 384.0 { "fits" } else { "does not fit" };
         sheet.row(vec![
             number(timeout * 1e3),
@@ -286,9 +286,9 @@ fn tcp() -> Sheet {
             ("beyond_t1", "more than T1"),
         ],
     );
-    let sojourn = 1.0 / (SERVICE - OFFERED);
+    let sojourn = 1.0 / (SERVICE - ADVERTISED);
     for (acks, ack_bits) in [("as long as packets", 2_000.0), ("40 bytes", 320.0)] {
-        let (arrivals, bits) = (10.0 * OFFERED, (2_000.0 + 9.0 * ack_bits) / 10.0);
+        let (arrivals, bits) = (10.0 * ADVERTISED, (2_000.0 + 9.0 * ack_bits) / 10.0);
         let needed = (arrivals + 1.0 / sojourn) * bits * 1e-3;
         sheet.row(vec![
             acks.into(),

@@ -103,7 +103,7 @@ impl Server {
         (server, stderr)
     }
 
-    /// A node of a network on loopback: the one that founds it, or one that joins another.
+    /// A node of a network on loopback: the one that creates it, or one that joins another.
     pub(crate) fn node(name: &str, join: Option<&Server>, flags: &[&str]) -> Self {
         let loopback = "tcp://127.0.0.1:0";
         let mut all = vec!["--name", name, "--listen", loopback, "--network-listen", loopback];
@@ -157,7 +157,8 @@ impl Server {
         line.trim().trim_end_matches(" kB").parse().expect("it is a number")
     }
 
-    /// What `meshrti status --json` says about it: federation and federate of each row, `-` for no federate.
+    /// What `meshrti status --json` says about it: federation and federate of each row, `-` for no
+    /// federate.
     pub(crate) fn members(&self) -> Vec<(String, String)> {
         let output = run(&["status", self.address(), "--json"]);
         assert!(output.status.success(), "{output:?}");
@@ -215,7 +216,8 @@ impl Drop for Server {
     }
 }
 
-/// All are members, and vote: a node that has just joined follows for a moment before its vote counts.
+/// All are members, and vote: a node that has just joined follows for a moment before its vote
+/// counts.
 pub(crate) async fn settled(nodes: &[&Server], names: &[&str]) {
     for node in nodes {
         eventually("all are members", || node.nodes() == names).await;
@@ -256,8 +258,8 @@ fn collect(from: impl Read + Send + 'static, log: Arc<Mutex<String>>) {
     });
 }
 
-/// The addresses in the lines `listening on tcp://HOST:PORT`, and the URLs in the lines `listening for nodes on URL`, up
-/// to the line `ready`.
+/// The addresses in the lines `listening on tcp://HOST:PORT`, and the URLs in the lines `listening
+/// for nodes on URL`, up to the line `ready`.
 fn announced(from: impl Read + Send + 'static) -> (Vec<String>, Vec<String>) {
     let (found, lines) = mpsc::channel();
     std::thread::spawn(move || {

@@ -144,11 +144,11 @@ fn the_session_for_which_most_waits_pays_wherever_it_waits() {
 fn the_largest_histories_are_trimmed_and_those_of_lost_connections_last() {
     let mut endpoint = Endpoint::new(Config::default());
     let sessions: Vec<_> = (1..=3).map(|number| open_at(&mut endpoint, 1, number)).collect();
-    for (place, count) in [(0, 10), (1, 40), (2, 20)] {
+    for (index, count) in [(0, 10), (1, 40), (2, 20)] {
         for _ in 0..count {
-            endpoint.callback(NOW, sessions[place], Bytes::from(vec![0; 880]));
+            endpoint.callback(NOW, sessions[index], Bytes::from(vec![0; 880]));
         }
-        let _ = transmit_at(NOW, &mut endpoint, ConnId(place as u64 + 1));
+        let _ = transmit_at(NOW, &mut endpoint, ConnId(index as u64 + 1));
     }
     endpoint.handle_closed(NOW, ConnId(3));
     let kept = |endpoint: &Endpoint| {
@@ -180,17 +180,17 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let who = 1..4_u64;
+    let session = 1..4_u64;
     prop_oneof![
-        4 => (who.clone(), 1..4_000_usize).prop_map(|(who, bytes)| Step::Part(who, bytes)),
-        4 => who.clone().prop_map(Step::Rest),
-        4 => who.clone().prop_map(Step::Respond),
-        4 => (who.clone(), 0..2_000_usize).prop_map(|(who, bytes)| Step::Callback(who, bytes)),
-        4 => (who.clone(), 0..4_000_usize).prop_map(|(who, budget)| Step::Transmit(who, budget)),
-        2 => (who.clone(), 0..500_usize).prop_map(|(who, bytes)| Step::Socket(who, bytes)),
-        1 => who.clone().prop_map(Step::Close),
-        2 => who.clone().prop_map(Step::Resume),
-        1 => (who, any::<bool>()).prop_map(|(who, kind)| Step::End(who, kind)),
+        4 => (session.clone(), 1..4_000_usize).prop_map(|(session, bytes)| Step::Part(session, bytes)),
+        4 => session.clone().prop_map(Step::Rest),
+        4 => session.clone().prop_map(Step::Respond),
+        4 => (session.clone(), 0..2_000_usize).prop_map(|(session, bytes)| Step::Callback(session, bytes)),
+        4 => (session.clone(), 0..4_000_usize).prop_map(|(session, budget)| Step::Transmit(session, budget)),
+        2 => (session.clone(), 0..500_usize).prop_map(|(session, bytes)| Step::Socket(session, bytes)),
+        1 => session.clone().prop_map(Step::Close),
+        2 => session.clone().prop_map(Step::Resume),
+        1 => (session, any::<bool>()).prop_map(|(session, kind)| Step::End(session, kind)),
         1 => Just(Step::DiscardTails),
         1 => (0..8_000_usize).prop_map(Step::Trim),
     ]
@@ -215,46 +215,46 @@ impl World {
     }
 
     fn take(&mut self, step: Step) {
-        let place = |who: u64| (who - 1) as usize;
+        let index = |session: u64| (session - 1) as usize;
         let endpoint = &mut self.endpoint;
         match step {
-            Step::Part(who, bytes) => {
-                let (conn, rest) = &mut self.clients[place(who)];
+            Step::Part(session, bytes) => {
+                let (conn, rest) = &mut self.clients[index(session)];
                 if rest.is_empty() {
-                    *rest = call(who, 1, 3_000);
+                    *rest = call(session, 1, 3_000);
                 }
                 let part = rest.split_to(bytes.min(rest.len()));
                 endpoint.handle_bytes(NOW, *conn, part);
             }
-            Step::Rest(who) => {
-                let (conn, rest) = &mut self.clients[place(who)];
+            Step::Rest(session) => {
+                let (conn, rest) = &mut self.clients[index(session)];
                 endpoint.handle_bytes(NOW, *conn, std::mem::take(rest));
             }
-            Step::Respond(who) => {
-                endpoint.respond_encoded(NOW, self.sessions[place(who)], n(1), answer());
+            Step::Respond(session) => {
+                endpoint.respond_encoded(NOW, self.sessions[index(session)], n(1), answer());
             }
-            Step::Callback(who, bytes) => {
-                endpoint.callback(NOW, self.sessions[place(who)], vec![0; bytes].into());
+            Step::Callback(session, bytes) => {
+                endpoint.callback(NOW, self.sessions[index(session)], vec![0; bytes].into());
             }
-            Step::Transmit(who, budget) => {
-                let conn = self.clients[place(who)].0;
+            Step::Transmit(session, budget) => {
+                let conn = self.clients[index(session)].0;
                 let _ = endpoint.poll_transmit(NOW, conn, &mut BytesMut::new(), budget);
             }
-            Step::Socket(who, bytes) => endpoint.set_socket_bytes(self.clients[place(who)].0, bytes),
-            Step::Close(who) => endpoint.handle_closed(NOW, self.clients[place(who)].0),
-            Step::Resume(who) => {
+            Step::Socket(session, bytes) => endpoint.set_socket_bytes(self.clients[index(session)].0, bytes),
+            Step::Close(session) => endpoint.handle_closed(NOW, self.clients[index(session)].0),
+            Step::Resume(session) => {
                 self.last_conn += 1;
                 let conn = ConnId(self.last_conn);
-                self.clients[place(who)] = (conn, Bytes::new());
-                endpoint.handle_open(NOW, conn, Address::numbered(who), 1_000 + self.last_conn);
+                self.clients[index(session)] = (conn, Bytes::new());
+                endpoint.handle_open(NOW, conn, Address::numbered(session), 1_000 + self.last_conn);
                 let request = Control::ResumeRequest { last_received: None, oldest_available: None };
-                endpoint.handle_bytes(NOW, conn, control(who, 0, request));
+                endpoint.handle_bytes(NOW, conn, control(session, 0, request));
             }
-            Step::End(who, true) => {
-                endpoint.end(NOW, self.sessions[place(who)], EndReason::Closed("test".into()));
+            Step::End(session, true) => {
+                endpoint.end(NOW, self.sessions[index(session)], EndReason::Closed("test".into()));
             }
-            Step::End(who, false) => {
-                endpoint.end(NOW, self.sessions[place(who)], EndReason::Evicted);
+            Step::End(session, false) => {
+                endpoint.end(NOW, self.sessions[index(session)], EndReason::Evicted);
             }
             Step::DiscardTails => drop(endpoint.discard_tails()),
             Step::Trim(bytes) => {
@@ -275,8 +275,8 @@ proptest! {
             prop_assert_eq!(world.endpoint.usage(), counted(&world.endpoint), "after {}", text);
             events(&mut world.endpoint);
         }
-        for who in 0..3 {
-            world.endpoint.end(NOW, world.sessions[who], EndReason::Evicted);
+        for session in 0..3 {
+            world.endpoint.end(NOW, world.sessions[session], EndReason::Evicted);
         }
         for conn in 0..=world.last_conn {
             world.endpoint.handle_closed(NOW, ConnId(conn));

@@ -16,7 +16,7 @@ impl Mirror {
         let members = |x: &Federation| x.members().map(|(federate, _)| federate).collect();
         let publishers = |x: &Federation| -> Vec<_> {
             let id = x.id;
-            x.publications().map(|(what, node)| (id, what, node)).collect()
+            x.publications().map(|(class, node)| (id, class, node)).collect()
         };
         Self {
             nodes: plane.nodes().map(|record| (record.node, record.key)).collect(),
@@ -43,11 +43,11 @@ impl Mirror {
                 assert_eq!(self.nodes.remove(&node), Some(key));
                 self.publishers.retain(|publisher| publisher.2 != node);
             }
-            Event::PublishersChanged { execution, node, what, on: true } => {
-                assert!(self.publishers.insert((execution, what, node)));
+            Event::PublishersChanged { execution, node, class, on: true } => {
+                assert!(self.publishers.insert((execution, class, node)));
             }
-            Event::PublishersChanged { execution, node, what, on: false } => {
-                assert!(self.publishers.remove(&(execution, what, node)));
+            Event::PublishersChanged { execution, node, class, on: false } => {
+                assert!(self.publishers.remove(&(execution, class, node)));
             }
             _ => {}
         }
@@ -187,7 +187,7 @@ fn publications_of_a_node_that_came_and_went_between_are_withdrawn() {
         Command::Publishes {
             execution: ExecutionId(1),
             node: NodeId(1),
-            what: PublishedClass::Directed,
+            class: PublishedClass::Directed,
             on: true,
         },
     ];
@@ -196,8 +196,8 @@ fn publications_of_a_node_that_came_and_went_between_are_withdrawn() {
     commands.push(Command::AddNode { key, name: "P".to_owned() });
     commands.push(Command::RemoveNode { key });
     let events = old.difference(&run(&commands), None);
-    let (execution, node, what) = (ExecutionId(1), NodeId(1), PublishedClass::Directed);
-    assert_eq!(events, [Event::PublishersChanged { execution, node, what, on: false }]);
+    let (execution, node, class) = (ExecutionId(1), NodeId(1), PublishedClass::Directed);
+    assert_eq!(events, [Event::PublishersChanged { execution, node, class, on: false }]);
 }
 
 /// Random cases are worth their time only if they reach everything.

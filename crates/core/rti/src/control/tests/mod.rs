@@ -165,7 +165,7 @@ fn action() -> impl Strategy<Value = ResignAction> {
 fn declaration() -> impl Strategy<Value = Command> {
     prop_oneof![
         3 => (execution(), node(), published(), prop::bool::weighted(0.7)).prop_map(
-            |(execution, node, what, on)| Command::Publishes { execution, node, what, on }
+            |(execution, node, class, on)| Command::Publishes { execution, node, class, on }
         ),
         1 => (execution(), federate(), action()).prop_map(|(execution, federate, directive)| {
             Command::SetResignDirective { execution, federate, directive }

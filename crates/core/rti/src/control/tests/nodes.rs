@@ -38,7 +38,7 @@ fn a_node_that_dies_takes_its_federates_along() {
         Command::Publishes {
             execution: EXECUTION,
             node: NodeId(2),
-            what: PublishedClass::Directed,
+            class: PublishedClass::Directed,
             on: true,
         },
         Command::RegisterSync {
@@ -107,22 +107,22 @@ fn what_a_dead_node_says_late_changes_nothing() {
 #[test]
 fn a_node_speaks_for_itself_only() {
     let mut plane = two_nodes();
-    let what = PublishedClass::Directed;
-    let publishes = Command::Publishes { execution: EXECUTION, node: NodeId(1), what, on: true };
+    let class = PublishedClass::Directed;
+    let publishes = Command::Publishes { execution: EXECUTION, node: NodeId(1), class, on: true };
     let error = plane.apply_from(NodeKey(20), publishes.clone()).unwrap_err();
     assert!(error.details.contains("node `M` (n2, k20) speaks as n1"), "{error}");
     assert!(plane.apply_from(NodeKey(20), join(1)).is_err());
-    let on = Event::PublishersChanged { execution: EXECUTION, node: NodeId(1), what, on: true };
+    let on = Event::PublishersChanged { execution: EXECUTION, node: NodeId(1), class, on: true };
     assert_eq!(plane.apply_from(NodeKey(10), publishes.clone()), Ok(vec![on]));
     assert_eq!(plane.apply_from(NodeKey(10), publishes), Ok(Vec::new()), "said twice");
     let federation = plane.execution(EXECUTION).unwrap();
-    assert_eq!(federation.publishers(what).collect::<Vec<_>>(), [NodeId(1)]);
+    assert_eq!(federation.publishers(class).collect::<Vec<_>>(), [NodeId(1)]);
 }
 
 #[test]
 fn classes_that_do_not_exist_are_published_by_nobody() {
     let mut plane = two_nodes();
-    let publishes = |what| Command::Publishes { execution: EXECUTION, node: NodeId(1), what, on: true };
+    let publishes = |class| Command::Publishes { execution: EXECUTION, node: NodeId(1), class, on: true };
     let objects = publishes(PublishedClass::Objects(ObjectClassHandle(99_999)));
     assert_eq!(plane.apply(objects).unwrap_err().exception, Exception::InvalidObjectClassHandle);
     let interactions = publishes(PublishedClass::Interactions(InteractionClassHandle(0)));

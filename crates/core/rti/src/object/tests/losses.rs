@@ -92,8 +92,8 @@ fn a_new_home_that_is_faster_is_believed() {
     lose_peer(&mut fixture, NodeId(3));
     // It has already taken the last one home.
     let unowned = fixture.record(1_500, FederateHandle::INVALID);
-    let told = fixture.apply(NodeId(3), StreamEvent::Registered(Box::new(unowned)));
-    assert_eq!(summary(&told), counts([("f2 AttributesOutOfScope", 1)]));
+    let notified = fixture.apply(NodeId(3), StreamEvent::Registered(Box::new(unowned)));
+    assert_eq!(summary(&notified), counts([("f2 AttributesOutOfScope", 1)]));
     let rest = fixture.work(false);
     assert!(rest.contains(&("f2 AttributesOutOfScope".to_owned(), 499)), "told once: {rest:?}");
     assert!(fixture.objects.is_settled());
@@ -141,8 +141,8 @@ fn replicas_are_forgotten_in_slices_and_not_discovered_meanwhile() {
     let first = fixture.act(|objects, effects| objects.forget_replicas(effects, class, PEER));
     assert_eq!(first, [""; 0]);
     // Only instances at home here are discovered now.
-    let told = fixture.subscribe(&[fixture.a]);
-    assert!(told.contains(&("f2 discover".to_owned(), 1)), "{told:?}");
+    let notified = fixture.subscribe(&[fixture.a]);
+    assert!(notified.contains(&("f2 discover".to_owned(), 1)), "{notified:?}");
     let mut rest = Vec::new();
     while !fixture.objects.is_settled() {
         rest.extend(fixture.work(false));
@@ -162,11 +162,11 @@ fn replicas_that_are_being_forgotten_find_no_new_home() {
     }
     fixture.act(|objects, effects| objects.forget_replicas(effects, class, PEER));
     lose_owner(&mut fixture, ResignAction::NoAction);
-    let mut told = lose_peer(&mut fixture, NODE);
+    let mut notified = lose_peer(&mut fixture, NODE);
     while !fixture.objects.is_settled() {
-        told.extend(fixture.work(false));
+        notified.extend(fixture.work(false));
     }
-    told.sort();
-    assert_eq!(told, counts([("Forgotten ", 1), ("FreeNames ", 1)]));
+    notified.sort();
+    assert_eq!(notified, counts([("Forgotten ", 1), ("FreeNames ", 1)]));
     assert_eq!(fixture.objects.instances.len(), 0);
 }

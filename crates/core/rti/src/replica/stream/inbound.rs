@@ -11,7 +11,7 @@ pub(crate) struct Patience {
     /// A gap younger than this may still be filled by a message that took another path.
     pub(crate) reorder_wait: Duration,
     /// Bytes that wait behind a gap. Later messages beyond it are dropped and requested again.
-    pub(crate) held_bytes_max: usize,
+    pub(crate) buffered_bytes_max: usize,
 }
 
 /// Greater numbers are rejected, because no stream gets that far.
@@ -26,8 +26,8 @@ const NUMBER_MAX: u64 = 1 << 62;
 pub(crate) struct Inbound<T> {
     /// Number of the next message to deliver; 0 while the start is not known.
     next: u64,
-    held: BTreeMap<u64, (T, usize)>,
-    held_bytes: usize,
+    buffered: BTreeMap<u64, (T, usize)>,
+    buffered_bytes: usize,
     /// The highest number known to exist.
     known: u64,
     /// A request is under way and has not been answered.
@@ -38,16 +38,16 @@ pub(crate) struct Inbound<T> {
 impl<T> Inbound<T> {
     /// A stream whose start is not known yet. All messages wait.
     pub(crate) fn new() -> Self {
-        Self { next: 0, held: BTreeMap::new(), held_bytes: 0, known: 0, asking: false, ask_at: None }
+        Self { next: 0, buffered: BTreeMap::new(), buffered_bytes: 0, known: 0, asking: false, ask_at: None }
     }
 
     /// Starts delivery after number `at`.
     pub(crate) fn start(&mut self, now: Moment, at: u64, patience: Patience) {
         let at = at.min(NUMBER_MAX);
         self.next = at + 1;
-        let later = self.held.split_off(&self.next);
-        self.held = later;
-        self.held_bytes = self.held.values().map(|(_, bytes)| bytes).sum();
+        let later = self.buffered.split_off(&self.next);
+        self.buffered = later;
+        self.buffered_bytes = self.buffered.values().map(|(_, bytes)| bytes).sum();
         self.known = self.known.max(at);
         self.look(now, patience);
     }
@@ -67,15 +67,15 @@ impl<T> Inbound<T> {
         patience: Patience,
     ) -> bool {
         let is_number = (1..=NUMBER_MAX).contains(&number);
-        if number < self.next || !is_number || self.held.contains_key(&number) {
+        if number < self.next || !is_number || self.buffered.contains_key(&number) {
             return false;
         }
         self.known = self.known.max(number);
-        let room = self.held_bytes + bytes <= patience.held_bytes_max;
+        let room = self.buffered_bytes + bytes <= patience.buffered_bytes_max;
         let kept = room || number == self.next;
         if kept {
-            self.held.insert(number, (item, bytes));
-            self.held_bytes += bytes;
+            self.buffered.insert(number, (item, bytes));
+            self.buffered_bytes += bytes;
         }
         self.look(now, patience);
         kept
@@ -87,7 +87,7 @@ impl<T> Inbound<T> {
         number == self.next
             && number <= NUMBER_MAX
             && self.known < number
-            && self.held.is_empty()
+            && self.buffered.is_empty()
             && self.ask_at.is_none()
             && !self.asking
     }
@@ -99,7 +99,7 @@ impl<T> Inbound<T> {
     }
 
     /// Takes the sender's announcement that it has sent numbers up to `last`.
-    pub(crate) fn tail(&mut self, now: Moment, last: u64, patience: Patience) {
+    pub(crate) fn advance_high_water_mark(&mut self, now: Moment, last: u64, patience: Patience) {
         if last > self.known && last <= NUMBER_MAX {
             self.known = last;
             self.look(now, patience);
@@ -124,18 +124,18 @@ impl<T> Inbound<T> {
 
     /// The next message, without removing it.
     pub(crate) fn peek(&self) -> Option<&T> {
-        let (&number, (item, _)) = self.held.first_key_value()?;
+        let (&number, (item, _)) = self.buffered.first_key_value()?;
         (number == self.next).then_some(item)
     }
 
     /// The next message and its number.
     pub(crate) fn pop(&mut self) -> Option<(u64, T)> {
-        let entry = self.held.first_entry()?;
+        let entry = self.buffered.first_entry()?;
         if *entry.key() != self.next {
             return None;
         }
         let (number, (item, bytes)) = entry.remove_entry();
-        self.held_bytes -= bytes;
+        self.buffered_bytes -= bytes;
         self.next += 1;
         Some((number, item))
     }
@@ -147,7 +147,7 @@ impl<T> Inbound<T> {
         }
         self.ask_at = None;
         let missing = self.missing()?;
-        if *missing.start() != self.next && self.held_bytes >= patience.held_bytes_max {
+        if *missing.start() != self.next && self.buffered_bytes >= patience.buffered_bytes_max {
             // The waiting messages have not been taken yet, and there is no room for more.
             self.ask_at = Some(now + patience.reorder_wait.max(Duration::from_millis(1)));
             return None;
@@ -163,13 +163,13 @@ impl<T> Inbound<T> {
 
     /// Whether all messages known to exist have been received.
     pub(crate) fn is_complete(&self) -> bool {
-        self.next == 0 || self.held.len() as u64 == (self.known + 1).saturating_sub(self.next)
+        self.next == 0 || self.buffered.len() as u64 == (self.known + 1).saturating_sub(self.next)
     }
 
     /// Bytes that wait.
     #[cfg(test)]
-    pub(crate) fn held_bytes(&self) -> usize {
-        self.held_bytes
+    pub(crate) fn buffered_bytes(&self) -> usize {
+        self.buffered_bytes
     }
 
     /// Starts the wait in which a gap may close by itself.
@@ -184,7 +184,7 @@ impl<T> Inbound<T> {
     /// The first gap.
     fn missing(&self) -> Option<RangeInclusive<u64>> {
         let mut from = self.next;
-        for &number in self.held.keys() {
+        for &number in self.buffered.keys() {
             if number > from {
                 return Some(from..=number - 1);
             }
@@ -201,7 +201,7 @@ mod tests {
     use bytes::Bytes;
     use proptest::prelude::*;
 
-    const PATIENCE: Patience = Patience { reorder_wait: Duration::from_millis(20), held_bytes_max: 64 };
+    const PATIENCE: Patience = Patience { reorder_wait: Duration::from_millis(20), buffered_bytes_max: 64 };
 
     #[test]
     fn before_the_start_everything_is_held() {
@@ -239,7 +239,7 @@ mod tests {
     enum Step {
         /// Sends a message of so many bytes, and lets the network deliver copies of it after these
         /// delays in ms.
-        Say(usize, Vec<u64>),
+        Append(usize, Vec<u64>),
         Pass(u64),
         /// Lets the receiver take the messages that are ready. Without it the receiver is blocked.
         Drain,
@@ -253,7 +253,7 @@ mod tests {
             1 => proptest::collection::vec(0u64..100, 2..4),
         ];
         let step = prop_oneof![
-            6 => (0usize..40, fate).prop_map(|(bytes, fate)| Step::Say(bytes, fate)),
+            6 => (0usize..40, fate).prop_map(|(bytes, fate)| Step::Append(bytes, fate)),
             2 => (0u64..60).prop_map(Step::Pass),
             3 => Just(Step::Drain),
         ];
@@ -262,22 +262,22 @@ mod tests {
 
     struct World {
         now: Moment,
-        said: Vec<Bytes>,
+        appended: Vec<Bytes>,
         history: History<u8>,
         inbound: Inbound<Bytes>,
         /// Messages in transit: arrival time, number, content.
         air: Vec<(Moment, u64, Bytes)>,
-        letters: Vec<(Moment, RangeInclusive<u64>)>,
+        requests: Vec<(Moment, RangeInclusive<u64>)>,
         got: Vec<Bytes>,
-        requests: usize,
+        requested: usize,
     }
 
     impl World {
         fn step_to(&mut self, until: Moment) {
             loop {
                 let air = self.air.iter().map(|(at, ..)| *at).min();
-                let letters = self.letters.iter().map(|(at, _)| *at).min();
-                let next = [air, letters, self.inbound.timeout()].into_iter().flatten().min();
+                let requests = self.requests.iter().map(|(at, _)| *at).min();
+                let next = [air, requests, self.inbound.timeout()].into_iter().flatten().min();
                 let Some(next) = next.filter(|&next| next <= until) else { break };
                 self.now = self.now.max(next);
                 let now = self.now;
@@ -288,8 +288,8 @@ mod tests {
                     let bytes = body.len();
                     self.inbound.take(now, number, body, bytes, PATIENCE);
                 }
-                if let Some(at) = self.letters.iter().position(|(at, _)| *at <= now) {
-                    let (_, range) = self.letters.remove(at);
+                if let Some(at) = self.requests.iter().position(|(at, _)| *at <= now) {
+                    let (_, range) = self.requests.remove(at);
                     let events = self.history.range(7, range.clone(), 100).expect("nothing is evicted here");
                     let items = events.into_iter().map(|body| {
                         let bytes = body.len();
@@ -298,8 +298,8 @@ mod tests {
                     self.inbound.repaired(now, *range.start(), items, PATIENCE);
                 }
                 if let Some(range) = self.inbound.poll_request(now, PATIENCE) {
-                    self.requests += 1;
-                    self.letters.push((now + Duration::from_millis(30), range));
+                    self.requested += 1;
+                    self.requests.push((now + Duration::from_millis(30), range));
                 }
             }
             self.now = until;
@@ -320,20 +320,20 @@ mod tests {
             inbound.start(Moment::ZERO, 0, PATIENCE);
             let mut world = World {
                 now: Moment::ZERO,
-                said: Vec::new(),
+                appended: Vec::new(),
                 history: History::new(1 << 20),
                 inbound,
                 air: Vec::new(),
-                letters: Vec::new(),
+                requests: Vec::new(),
                 got: Vec::new(),
-                requests: 0,
+                requested: 0,
             };
             for step in steps {
                 match step {
-                    Step::Say(bytes, fate) => {
-                        let number = world.said.len() as u64 + 1;
+                    Step::Append(bytes, fate) => {
+                        let number = world.appended.len() as u64 + 1;
                         let body = Bytes::from(vec![number as u8; bytes]);
-                        world.said.push(body.clone());
+                        world.appended.push(body.clone());
                         world.history.push(world.now, 7, (number, 1), body.clone());
                         for delay in fate {
                             world.air.push((world.now + Duration::from_millis(delay), number, body.clone()));
@@ -342,21 +342,21 @@ mod tests {
                     Step::Pass(ms) => world.step_to(world.now + Duration::from_millis(ms)),
                     Step::Drain => world.drain(),
                 }
-                prop_assert!(world.inbound.held_bytes() <= PATIENCE.held_bytes_max + 40);
+                prop_assert!(world.inbound.buffered_bytes() <= PATIENCE.buffered_bytes_max + 40);
             }
             // The announcement of the high-water mark arrives, and the receiver takes all messages.
-            world.inbound.tail(world.now, world.said.len() as u64, PATIENCE);
+            world.inbound.advance_high_water_mark(world.now, world.appended.len() as u64, PATIENCE);
             for _ in 0..400 {
                 world.drain();
                 world.step_to(world.now + Duration::from_millis(50));
             }
             world.drain();
-            prop_assert_eq!(&world.got, &world.said);
+            prop_assert_eq!(&world.got, &world.appended);
             prop_assert!(world.inbound.is_complete());
             prop_assert_eq!(world.inbound.timeout(), None);
-            let before = world.requests;
+            let before = world.requested;
             world.step_to(world.now + Duration::from_secs(60));
-            prop_assert_eq!(world.requests, before, "silence");
+            prop_assert_eq!(world.requested, before, "silence");
         }
     }
 }

@@ -5,19 +5,19 @@ use super::*;
 #[test]
 fn no_flipped_bit_is_believed() {
     for protection in [Protection::Mac, Protection::Encrypted] {
-        let (mut peer, mut opener) = pair(protection);
+        let (mut peer, mut decryptor) = pair(protection);
         let datagram = peer.message(11);
         for bit in 0..datagram.len() * 8 {
             let mut flipped = datagram.to_vec();
             flipped[bit / 8] ^= 0x80 >> (bit % 8);
-            let got = open(&mut opener, peer.writer.format(), NOW, &flipped.into());
+            let got = open(&mut decryptor, peer.writer.format(), NOW, &flipped.into());
             assert!(got.is_err(), "bit {bit} of {protection:?}");
         }
         for len in 0..datagram.len() {
-            assert!(open(&mut opener, peer.writer.format(), NOW, &datagram.slice(..len)).is_err());
+            assert!(open(&mut decryptor, peer.writer.format(), NOW, &datagram.slice(..len)).is_err());
         }
-        assert_eq!(opener.senders(), 0, "nothing is kept of what is not proved");
-        assert!(open(&mut opener, peer.writer.format(), NOW, &datagram).is_ok());
+        assert_eq!(decryptor.senders(), 0, "nothing is kept of what is not proved");
+        assert!(open(&mut decryptor, peer.writer.format(), NOW, &datagram).is_ok());
     }
 }
 
@@ -26,20 +26,20 @@ fn no_flipped_bit_is_believed() {
 #[test]
 fn refusing_costs_no_more_than_believing() {
     for protection in [Protection::Mac, Protection::Encrypted] {
-        let (mut peer, mut opener) = pair(protection);
+        let (mut peer, mut decryptor) = pair(protection);
         let format = *peer.writer.format();
         let of_old_epoch = Peer::new(format, &Keyring::new(group_key(5)), SENDER, Epoch(6)).message(99);
         let of_other_key = Peer::new(format, &Keyring::new(group_key(6)), SENDER, EPOCH).message(99);
         let first = peer.message(11);
-        assert!(open(&mut opener, &format, NOW, &first).is_ok());
-        let start = opener.work();
+        assert!(open(&mut decryptor, &format, NOW, &first).is_ok());
+        let start = decryptor.work();
         assert_eq!(start, Work { tags: 1, derivations: 1 });
 
         let mut costs = |datagram: &Bytes, fault: Option<Fault>| {
-            let before = opener.work();
-            let got = open(&mut opener, &format, NOW, datagram);
+            let before = decryptor.work();
+            let got = open(&mut decryptor, &format, NOW, datagram);
             assert_eq!(got.err(), fault);
-            let after = opener.work();
+            let after = decryptor.work();
             (after.tags - before.tags, after.derivations - before.derivations)
         };
         assert_eq!(costs(&peer.message(12), None), (1, 0), "believed");
@@ -53,7 +53,7 @@ fn refusing_costs_no_more_than_believing() {
         let mut of_nobody = peer.message(14).to_vec();
         of_nobody[8] = 0x77;
         assert_eq!(costs(&of_nobody.into(), Some(Fault::AuthFailed)), (1, 1));
-        assert_eq!(opener.senders(), 1);
+        assert_eq!(decryptor.senders(), 1);
     }
 }
 
@@ -66,11 +66,11 @@ fn protection_must_be_that_of_the_group() {
     plain.begin(Kind::Bundle, 0);
     let plain_one = plain.finish(&Header::new(Kind::Bundle, SENDER), &[]).unwrap().freeze();
     let format = *tagged.writer.format();
-    for (opener, other) in [(&mut wants_tags, &encrypted_one), (&mut wants_encryption, &tagged_one)] {
+    for (decryptor, other) in [(&mut wants_tags, &encrypted_one), (&mut wants_encryption, &tagged_one)] {
         for datagram in [other, &plain_one] {
-            assert_eq!(open(opener, &format, NOW, datagram), Err(Fault::AuthMismatch));
+            assert_eq!(open(decryptor, &format, NOW, datagram), Err(Fault::AuthMismatch));
         }
-        assert_eq!(opener.work(), Work::default());
+        assert_eq!(decryptor.work(), Work::default());
     }
     let envelope = format.decode(&tagged_one).unwrap();
     assert!(matches!(envelope.without_protection(), Err(WireError::Flags { .. })), "nobody has checked it");
@@ -80,35 +80,39 @@ fn protection_must_be_that_of_the_group() {
 fn senders_are_bounded() {
     let format = format(Profile::V3, Protection::Mac);
     let keyring = Keyring::new(group_key(5));
-    let limits = OpenerLimits { senders_max: 3, remembered_max: 4 };
-    let mut opener = Opener::new(&keyring, &format, limits);
+    let limits = DecryptorLimits { senders_max: 3, remembered_max: 4 };
+    let mut decryptor = Decryptor::new(&keyring, &format, limits);
     let from = |member, seq| Peer::new(format, &keyring, MemberId(member), EPOCH).message(seq);
     for member in 1..=3 {
-        assert!(open(&mut opener, &format, NOW, &from(member, 5)).is_ok());
+        assert!(open(&mut decryptor, &format, NOW, &from(member, 5)).is_ok());
     }
-    let work = opener.work();
-    assert_eq!(open(&mut opener, &format, NOW, &from(4, 5)), Err(Fault::TooManySenders));
-    assert_eq!(opener.work(), work, "refused before any work");
-    opener.forget(MemberId(1));
-    assert_eq!(opener.senders(), 2);
-    assert!(open(&mut opener, &format, NOW, &from(4, 5)).is_ok());
+    let work = decryptor.work();
+    assert_eq!(open(&mut decryptor, &format, NOW, &from(4, 5)), Err(Fault::TooManySenders));
+    assert_eq!(decryptor.work(), work, "refused before any work");
+    decryptor.forget(MemberId(1));
+    assert_eq!(decryptor.senders(), 2);
+    assert!(open(&mut decryptor, &format, NOW, &from(4, 5)).is_ok());
     assert_eq!(
-        open(&mut opener, &format, NOW, &from(1, 6)),
+        open(&mut decryptor, &format, NOW, &from(1, 6)),
         Err(Fault::TooManySenders),
         "no room to come back"
     );
-    opener.forget(MemberId(2));
-    assert_eq!(open(&mut opener, &format, NOW, &from(5, 5)), Err(Fault::TooManySenders), "four were heard");
+    decryptor.forget(MemberId(2));
+    assert_eq!(
+        open(&mut decryptor, &format, NOW, &from(5, 5)),
+        Err(Fault::TooManySenders),
+        "four were heard"
+    );
     for old in [4, 5] {
         assert_eq!(
-            open(&mut opener, &format, NOW, &from(1, old)),
+            open(&mut decryptor, &format, NOW, &from(1, old)),
             Err(Fault::Replayed),
             "forgotten, not forgiven"
         );
     }
-    assert!(open(&mut opener, &format, NOW, &from(1, 6)).is_ok());
-    assert_eq!(open(&mut opener, &format, NOW, &from(1, 6)), Err(Fault::Replayed));
-    assert!(open(&mut opener, &format, NOW, &from(1, 7)).is_ok());
+    assert!(open(&mut decryptor, &format, NOW, &from(1, 6)).is_ok());
+    assert_eq!(open(&mut decryptor, &format, NOW, &from(1, 6)), Err(Fault::Replayed));
+    assert!(open(&mut decryptor, &format, NOW, &from(1, 7)).is_ok());
 }
 
 /// Measures real time: `cargo test --release -p meshrti-srmp -- --ignored --nocapture
@@ -119,7 +123,7 @@ fn senders_are_bounded() {
 fn what_it_takes() {
     const ROUNDS: u32 = 100_000;
     for protection in [Protection::Mac, Protection::Encrypted] {
-        let (mut peer, mut opener) = pair(protection);
+        let (mut peer, mut decryptor) = pair(protection);
         let format = *peer.writer.format();
         let bundle = |peer: &mut Peer, seq| {
             peer.writer.begin(Kind::Bundle, 32);
@@ -129,7 +133,7 @@ fn what_it_takes() {
             let header = Header { seq: Seq(seq), ..peer.header };
             let announced = [Dsn::whole(DataId(3), Sn(4)); 32];
             let mut datagram = peer.writer.finish(&header, &announced).unwrap();
-            peer.sealer.seal(&mut datagram).unwrap();
+            peer.encryptor.seal(&mut datagram).unwrap();
             datagram.freeze()
         };
         let datagrams: Vec<Bytes> = (1..=ROUNDS).map(|seq| bundle(&mut peer, seq)).collect();
@@ -146,16 +150,16 @@ fn what_it_takes() {
             });
             forged.collect()
         };
-        let mut run = |what: &str, datagrams: &[Bytes]| {
+        let mut run = |case: &str, datagrams: &[Bytes]| {
             let start = std::time::Instant::now();
             let read: usize = datagrams
                 .iter()
-                .filter_map(|datagram| open(&mut opener, &format, NOW, datagram).ok())
+                .filter_map(|datagram| open(&mut decryptor, &format, NOW, datagram).ok())
                 .map(|packet| packet.records().filter(Result::is_ok).count())
                 .sum();
             let each = start.elapsed() / ROUNDS;
             println!(
-                "{protection:?}: {what}: {each:?} a datagram of {} bytes, {read} records",
+                "{protection:?}: {case}: {each:?} a datagram of {} bytes, {read} records",
                 datagrams[0].len()
             );
         };

@@ -48,8 +48,8 @@ fn datagrams_of_v3() {
         let keyring = Keyring { cipher, ..Keyring::new(group_key(5)) };
         let datagram = Peer::new(format, &keyring, SENDER, EPOCH).message(11);
         assert_eq!(&datagram[..], hex(text), "{cipher:?}");
-        let mut opener = Opener::new(&keyring, &format, OpenerLimits::default());
-        let packet = open(&mut opener, &format, NOW, &datagram).expect("sound");
+        let mut decryptor = Decryptor::new(&keyring, &format, DecryptorLimits::default());
+        let packet = open(&mut decryptor, &format, NOW, &datagram).expect("sound");
         let Some(Ok(Record::Mode2(message))) = packet.records().next() else { panic!("mode 2") };
         assert_eq!(&message.body[..], b"HIT");
         assert_eq!(packet.records().count(), 1);
@@ -60,23 +60,23 @@ fn datagrams_of_v3() {
 fn a_datagram_of_v2() {
     let format = format(Profile::V2, Protection::Mac);
     let keyring = Keyring::new(group_key(5));
-    let mut opener = Opener::new(&keyring, &format, OpenerLimits::default());
+    let mut decryptor = Decryptor::new(&keyring, &format, DecryptorLimits::default());
     let datagram = Bytes::from(hex(V2));
-    assert!(open(&mut opener, &format, NOW, &datagram).is_ok());
+    assert!(open(&mut decryptor, &format, NOW, &datagram).is_ok());
 
-    let mut sealer = Sealer::new(&keyring, &format, SENDER, Epoch(0)).expect("protected");
+    let mut encryptor = Encryptor::new(&keyring, &format, SENDER, Epoch(0)).expect("protected");
     let mut again = datagram.to_vec();
     again[28..].fill(0);
-    sealer.seal(&mut again).expect("v2 has no number to use twice");
+    encryptor.seal(&mut again).expect("v2 has no number to use twice");
     assert_eq!(again, datagram);
 
     for bit in 0..datagram.len() * 8 {
         let mut flipped = datagram.to_vec();
         flipped[bit / 8] ^= 0x80 >> (bit % 8);
-        assert!(open(&mut opener, &format, NOW, &flipped.into()).is_err(), "bit {bit}");
+        assert!(open(&mut decryptor, &format, NOW, &flipped.into()).is_err(), "bit {bit}");
     }
     let untagged = datagram.slice(..28);
-    assert_eq!(open(&mut opener, &format, NOW, &untagged), Err(Fault::BadLength));
+    assert_eq!(open(&mut decryptor, &format, NOW, &untagged), Err(Fault::BadLength));
 }
 
 #[test]

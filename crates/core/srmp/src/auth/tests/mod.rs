@@ -33,15 +33,15 @@ fn group_key(id: u8) -> GroupKey {
 /// One sender, and a writer for it.
 struct Peer {
     writer: Writer,
-    sealer: Sealer,
+    encryptor: Encryptor,
     header: Header,
 }
 
 impl Peer {
     fn new(format: Format, keyring: &Keyring, sender: MemberId, epoch: Epoch) -> Self {
-        let sealer = Sealer::new(keyring, &format, sender, epoch).expect("a protected format");
+        let encryptor = Encryptor::new(keyring, &format, sender, epoch).expect("a protected format");
         let header = Header { epoch, stamp: Stamp(123_456), ..Header::new(Kind::Mode2, sender) };
-        Self { writer: Writer::new(format), sealer, header }
+        Self { writer: Writer::new(format), encryptor, header }
     }
 
     /// A sealed mode 2 message.
@@ -52,20 +52,20 @@ impl Peer {
         self.writer.push(&Record::Mode2(message)).expect("there is room");
         let header = Header { seq: Seq(seq), ..self.header };
         let mut datagram = self.writer.finish(&header, &[]).expect("sound");
-        self.sealer.seal(&mut datagram).expect("a new number");
+        self.encryptor.seal(&mut datagram).expect("a new number");
         datagram.freeze()
     }
 }
 
 /// A sender with key 5, and its receiver.
-fn pair(protection: Protection) -> (Peer, Opener) {
+fn pair(protection: Protection) -> (Peer, Decryptor) {
     let (format, keyring) = (format(Profile::V3, protection), Keyring::new(group_key(5)));
     let peer = Peer::new(format, &keyring, SENDER, EPOCH);
-    (peer, Opener::new(&keyring, &format, OpenerLimits::default()))
+    (peer, Decryptor::new(&keyring, &format, DecryptorLimits::default()))
 }
 
 /// The result of a datagram: its packet, or the counter of its fault.
-fn open(opener: &mut Opener, format: &Format, now: Moment, datagram: &Bytes) -> Result<Packet, Fault> {
+fn open(decryptor: &mut Decryptor, format: &Format, now: Moment, datagram: &Bytes) -> Result<Packet, Fault> {
     let envelope = format.decode(datagram).map_err(|error| error.fault())?;
-    opener.open(now, envelope).map_err(|error| error.fault())
+    decryptor.open(now, envelope).map_err(|error| error.fault())
 }

@@ -19,7 +19,7 @@ struct Site {
     loss: f64,
     rng: Rng,
     /// The number of messages so far.
-    said: u64,
+    sent: u64,
     /// Members that hear only each other.
     island: BTreeMap<u64, u32>,
 }
@@ -32,7 +32,7 @@ impl Site {
             flying: Vec::new(),
             loss,
             rng: Seed(seed).rng(),
-            said: 0,
+            sent: 0,
             island: BTreeMap::new(),
         };
         for (index, rank) in ranks.iter().enumerate() {
@@ -49,19 +49,19 @@ impl Site {
         self.all.insert(member, Candidate { election, rank });
     }
 
-    fn say(&mut self, from: u64, outcome: Option<Outcome>) {
-        let said = match outcome {
-            Some(Outcome::Advertise(said) | Outcome::SteppedDown(said)) => said,
+    fn send(&mut self, from: u64, outcome: Option<Outcome>) {
+        let sent = match outcome {
+            Some(Outcome::Advertise(sent) | Outcome::SteppedDown(sent)) => sent,
             Some(Outcome::Elected) => LoggerState::Active,
             None => return,
         };
-        self.said += 1;
+        self.sent += 1;
         let rank = self.all[&from].rank;
         for to in self.all.keys().filter(|to| **to != from) {
             let lost = (self.rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64 <= self.loss;
             let apart = self.island.get(&from).unwrap_or(&0) != self.island.get(to).unwrap_or(&0);
             if !lost && !apart {
-                self.flying.push((self.now + ms(1), *to, MemberId(from), rank, said));
+                self.flying.push((self.now + ms(1), *to, MemberId(from), rank, sent));
             }
         }
     }
@@ -77,15 +77,15 @@ impl Site {
             self.now = self.now.max(next);
             let now = self.now;
             let arrived: Vec<_> = self.flying.extract_if(.., |flight| flight.0 <= now).collect();
-            for (_, to, from, rank, said) in arrived {
+            for (_, to, from, rank, sent) in arrived {
                 let Some(one) = self.all.get_mut(&to) else { continue };
-                let outcome = one.election.hear(now, (from, rank), said, false);
-                self.say(to, outcome);
+                let outcome = one.election.hear(now, (from, rank), sent, false);
+                self.send(to, outcome);
             }
             let members: Vec<_> = self.all.keys().copied().collect();
             for member in members {
                 let outcome = self.all.get_mut(&member).and_then(|one| one.election.expire(now));
-                self.say(member, outcome);
+                self.send(member, outcome);
             }
         }
         self.now = end;
@@ -107,7 +107,7 @@ fn answers_do_not_multiply_though_each_thinks_itself_the_best() {
         let mut site = Site::new(seed, &[9; 5], 0.0);
         site.all.values_mut().for_each(|one| one.rank = Rank(one.rank.0 - (5 << 112)));
         site.run(ms(5_000));
-        assert!(site.said < 5 * 5_000 / 20, "seed {seed}: {} messages", site.said);
+        assert!(site.sent < 5 * 5_000 / 20, "seed {seed}: {} messages", site.sent);
         for (member, one) in &mut site.all {
             one.rank = Rank((9 << 112) | u128::from(*member));
         }
@@ -127,7 +127,7 @@ fn who_is_given_the_state_of_the_site_claims_nothing() {
         outcome == Some(Outcome::Advertise(LoggerState::Claim))
     };
     for at in (0..30).map(|tenth| Moment::from_millis(100 * tenth)) {
-        election.hear_walk(at, MemberId(2));
+        election.hear_transfer(at, MemberId(2));
         assert!(!claims(&mut election, at));
     }
     // No member has advertised itself as the logger: when the transfer is over, one has to become

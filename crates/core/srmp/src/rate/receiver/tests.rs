@@ -274,8 +274,8 @@ struct Hostile {
 
 fn hostile() -> impl Strategy<Value = Hostile> {
     let numbers = (0u32..6, 0u64..3_000_000, any::<u32>(), any::<u32>());
-    let told = (any::<f64>(), prop_oneof![0u64..100_000, any::<u64>()], any::<u8>());
-    (numbers, told, any::<u8>(), prop_oneof![0usize..70_000, Just(usize::MAX)]).prop_map(
+    let reported = (any::<f64>(), prop_oneof![0u64..100_000, any::<u64>()], any::<u8>());
+    (numbers, reported, any::<u8>(), prop_oneof![0usize..70_000, Just(usize::MAX)]).prop_map(
         |((step, wait, stamp, echo), (suppression, rtt_max, round), flags, bytes)| Hostile {
             step,
             wait,

@@ -244,8 +244,8 @@ fn hostile() -> impl Strategy<Value = Hostile> {
         Just(f32::MIN_POSITIVE),
         1e3f32..1e7,
     ];
-    let who = (0u64..200, rate, 0u64..2_000_000, any::<u8>());
-    (who, any::<u8>(), any::<u32>(), any::<u32>(), 0usize..70_000).prop_map(
+    let identity = (0u64..200, rate, 0u64..2_000_000, any::<u8>());
+    (identity, any::<u8>(), any::<u32>(), any::<u32>(), 0usize..70_000).prop_map(
         |((receiver, rate, wait, round), flags, echo, stamp, sent)| Hostile {
             receiver,
             rate,

@@ -31,16 +31,16 @@ impl<T: Ord> Sorted<T> {
         if self.values.back().is_none_or(|last| *last < value) {
             return self.values.push_back(value);
         }
-        if let Err(place) = self.values.binary_search(&value) {
-            self.values.insert(place, value);
+        if let Err(position) = self.values.binary_search(&value) {
+            self.values.insert(position, value);
         }
     }
 
     pub(super) fn remove(&mut self, value: &T) {
         if self.values.front() == Some(value) {
             self.values.pop_front();
-        } else if let Ok(place) = self.values.binary_search(value) {
-            self.values.remove(place);
+        } else if let Ok(position) = self.values.binary_search(value) {
+            self.values.remove(position);
         }
     }
 }

@@ -7,15 +7,15 @@ fn what_is_announced_and_missing_is_asked_for_at_once_in_a_small_group() {
     let mut rig = Rig::new(3, false);
     assert_eq!(rig.data(1, 4), message(&b"1:4"[..]));
     rig.announce(1, 4);
-    assert_eq!(rig.wishes(), []);
+    assert_eq!(rig.nacks(), []);
     rig.announce(1, 5);
     rig.announce(2, 0);
-    assert_eq!(rig.wishes(), [whole(1, 5), whole(2, 0)]);
+    assert_eq!(rig.nacks(), [whole(1, 5), whole(2, 0)]);
     rig.announce(1, 5);
-    assert_eq!(rig.wishes(), [], "asked for a moment ago");
+    assert_eq!(rig.nacks(), [], "asked for a moment ago");
     rig.data(1, 6);
     rig.data(2, 0);
-    assert_eq!(rig.wishes_within(ms(60_000)), []);
+    assert_eq!(rig.nacks_within(ms(60_000)), []);
     assert_eq!(rig.shared.counters.wants_satisfied, 2);
 }
 
@@ -36,10 +36,10 @@ fn an_old_announcement_does_not_satisfy_a_want() {
     rig.data(1, 4);
     rig.announce(1, 5);
     rig.announce(1, 4);
-    assert_eq!(rig.wishes(), [whole(1, 5)]);
+    assert_eq!(rig.nacks(), [whole(1, 5)]);
     rig.announce(1, 7);
     rig.announce(1, 6);
-    assert_eq!(rig.wishes(), [whole(1, 7)]);
+    assert_eq!(rig.nacks(), [whole(1, 7)]);
     rig.data(1, 6);
     assert_eq!(rig.shared.counters.wants_satisfied, 0);
     rig.data(1, 7);
@@ -58,8 +58,8 @@ fn segments_are_asked_for_after_their_time_in_strict() {
         rig.end_of_bundle();
     }
     rig.pass(ms(249));
-    assert_eq!(rig.wishes(), []);
-    let asked: Vec<_> = rig.wishes_within(ms(11)).into_iter().map(|(_, wish)| wish).collect();
+    assert_eq!(rig.nacks(), []);
+    let asked: Vec<_> = rig.nacks_within(ms(11)).into_iter().map(|(_, wanted)| wanted).collect();
     let expected: Vec<_> = [1, 2, 6, 7].map(|index| segment(1, 0, index)).into();
     assert_eq!(asked, expected);
 }
@@ -71,11 +71,11 @@ fn gaps_are_asked_for_early_when_allowed() {
         rig.segment(1, 0, index, 6);
     }
     rig.end_of_bundle();
-    assert_eq!(rig.wishes(), [segment(1, 0, 1)]);
+    assert_eq!(rig.nacks(), [segment(1, 0, 1)]);
     assert_eq!(rig.segment(1, 0, 1, 6), Received::Segment);
     (0..4).for_each(|_| rig.end_of_bundle());
     rig.pass(ms(160));
-    assert_eq!(rig.wishes(), [segment(1, 0, 5)], "three bundles later the rest is lost");
+    assert_eq!(rig.nacks(), [segment(1, 0, 5)], "three bundles later the rest is lost");
     assert_eq!(rig.segment(1, 0, 5, 6), message((0..6).flat_map(|n| [n; 4]).collect::<Vec<u8>>()));
     assert_eq!(rig.shared.counters.reassembled, 1);
     assert_eq!(rig.shared.counters.parts_discarded, 0);
@@ -87,14 +87,14 @@ fn a_newer_version_takes_the_place_of_parts() {
     let mut rig = Rig::new(3, false);
     rig.segment(1, 0, 0, 2);
     rig.announce(1, 1);
-    assert_eq!(rig.wishes(), [whole(1, 1)]);
+    assert_eq!(rig.nacks(), [whole(1, 1)]);
     assert_eq!(rig.segment(1, 1, 0, 3), Received::Segment);
     assert_eq!(rig.segment(1, 0, 1, 2), Received::Refused);
     assert_eq!(rig.segment(1, 1, 1, 2), Received::Refused, "another number of segments");
     assert_eq!(rig.data(1, 2), message(&b"1:2"[..]));
     assert_eq!(rig.shared.bytes, 3);
     assert_eq!(rig.shared.counters.parts_discarded, 2);
-    assert_eq!(rig.wishes_within(ms(10_000)), []);
+    assert_eq!(rig.nacks_within(ms(10_000)), []);
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn interest_bounds_what_is_asked_for() {
     rig.announce(2, 0);
     rig.announce(3, 0);
     assert_eq!(rig.data(1, 1), Received::Refused);
-    assert_eq!(rig.wishes(), [whole(3, 0)]);
+    assert_eq!(rig.nacks(), [whole(3, 0)]);
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn a_sender_that_begins_again_is_told_by_old_numbers_after_a_jump() {
     assert!(!rig.announce(1, 0));
     rig.pass(ms(600));
     assert!(rig.announce(1, 0));
-    assert_eq!(rig.wishes(), [whole(1, 0)]);
+    assert_eq!(rig.nacks(), [whole(1, 0)]);
     assert_eq!(rig.data(1, 0), message(&b"1:0"[..]));
 }
 
@@ -175,8 +175,8 @@ fn digests_tell_what_announcements_do_not() {
     let mut theirs = rig.origin.digest();
     assert!(!rig.origin.compare_digest(&mut rig.shared, theirs, 5));
     theirs.replace(DataId(2), None, Sn(9));
-    let told = (0..20).filter(|_| rig.origin.compare_digest(&mut rig.shared, theirs, 1)).count();
-    assert_eq!(told, 2);
+    let reported = (0..20).filter(|_| rig.origin.compare_digest(&mut rig.shared, theirs, 1)).count();
+    assert_eq!(reported, 2);
     rig.data(2, 9);
     assert!(!rig.origin.compare_digest(&mut rig.shared, theirs, 100));
 }

@@ -97,23 +97,23 @@ impl Rig {
     }
 
     /// Takes the repair requests that are due now.
-    fn wishes(&mut self) -> Vec<NackItem> {
+    fn nacks(&mut self) -> Vec<NackItem> {
         let mut out = Vec::new();
         self.origin.expire(self.now, &mut self.shared);
-        self.origin.take_wishes(self.now, &mut self.shared, 100, &mut out);
+        self.origin.take_nacks(self.now, &mut self.shared, 100, &mut out);
         out
     }
 
     /// Takes the repair requests of the next `time`, each with the time at which it was due.
-    fn wishes_within(&mut self, time: std::time::Duration) -> Vec<(Moment, NackItem)> {
+    fn nacks_within(&mut self, time: std::time::Duration) -> Vec<(Moment, NackItem)> {
         let end = self.now + time;
         let mut all = Vec::new();
-        let taken = self.wishes();
-        all.extend(taken.into_iter().map(|wish| (self.now, wish)));
+        let taken = self.nacks();
+        all.extend(taken.into_iter().map(|wanted| (self.now, wanted)));
         while let Some(next) = self.origin.deadline().filter(|next| *next <= end) {
             self.now = self.now.max(next);
-            let taken = self.wishes();
-            all.extend(taken.into_iter().map(|wish| (self.now, wish)));
+            let taken = self.nacks();
+            all.extend(taken.into_iter().map(|wanted| (self.now, wanted)));
         }
         self.now = end;
         all

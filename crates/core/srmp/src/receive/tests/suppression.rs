@@ -5,7 +5,7 @@ fn repeats_come_later_and_later_and_end_when_nothing_is_announced() {
     let mut rig = Rig::new(3, false);
     let start = rig.now;
     rig.announce(1, 0);
-    let asked = rig.wishes_within(ms(200_000));
+    let asked = rig.nacks_within(ms(200_000));
     let after: Vec<_> = asked.iter().map(|(at, _)| at.since(start).as_millis()).collect();
     let expected = [0, 160, 480, 1_120, 2_400, 4_960, 9_960, 14_960, 19_960];
     assert_eq!(after[..9], expected);
@@ -21,8 +21,8 @@ fn wants_of_a_sender_share_a_backoff() {
     rig.announce(1, 0);
     rig.pass(ms(1));
     rig.announce(2, 0);
-    let asked = rig.wishes_within(ms(401));
-    assert_eq!(asked.iter().map(|(_, wish)| *wish).collect::<Vec<_>>(), [whole(1, 0), whole(2, 0)]);
+    let asked = rig.nacks_within(ms(401));
+    assert_eq!(asked.iter().map(|(_, wanted)| *wanted).collect::<Vec<_>>(), [whole(1, 0), whole(2, 0)]);
     assert_eq!(asked[0].0, asked[1].0);
     assert!(asked[0].0 > start + ms(1));
     assert_eq!(rig.shared.counters.nacks_scheduled, 1);
@@ -37,7 +37,7 @@ fn who_hears_a_wish_holds_off() {
     rig.origin.hear_nack(rig.now, &mut rig.shared, whole(1, 4));
     assert_eq!(rig.shared.counters.nacks_suppressed_by_nack, 1);
     let start = rig.now;
-    let asked = rig.wishes_within(ms(800));
+    let asked = rig.nacks_within(ms(800));
     assert!(asked[0].0 >= start + ms(160), "after the hold-off and a new backoff");
 }
 
@@ -48,7 +48,7 @@ fn a_wish_heard_before_the_loss_was_seen_counts() {
     rig.pass(ms(100));
     rig.announce(1, 4);
     let start = rig.now;
-    let asked = rig.wishes_within(ms(100));
+    let asked = rig.nacks_within(ms(100));
     assert_eq!(asked, [(start + ms(60), whole(1, 4))]);
 }
 
@@ -60,8 +60,8 @@ fn wishes_for_segments_are_suppressed_one_by_one() {
     }
     rig.origin.hear_nack(rig.now, &mut rig.shared, segment(1, 0, 1));
     let hush_ends = rig.now + ms(160);
-    let asked = rig.wishes_within(ms(450));
-    let first: Vec<_> = asked.iter().filter(|(at, _)| *at == asked[0].0).map(|(_, wish)| *wish).collect();
+    let asked = rig.nacks_within(ms(450));
+    let first: Vec<_> = asked.iter().filter(|(at, _)| *at == asked[0].0).map(|(_, wanted)| *wanted).collect();
     let expected = if asked[0].0 < hush_ends {
         vec![segment(1, 0, 2)]
     } else {
@@ -83,7 +83,7 @@ fn strict_wishes_go_with_the_next_bundle() {
     let mut rig = Rig::new(1_000, true);
     rig.announce(1, 0);
     assert!(rig.origin.would_ask(&rig.shared) && !rig.origin.has_due());
-    assert_eq!(rig.wishes(), [whole(1, 0)]);
+    assert_eq!(rig.nacks(), [whole(1, 0)]);
     let mut silent = Rig::new(1_000, true);
     let start = silent.now;
     silent.announce(1, 0);
@@ -110,8 +110,8 @@ fn a_logger_that_asks_stands_for_all() {
     let mut rig = Rig::new(1_000, false);
     rig.announce(1, 4);
     rig.origin.pending(rig.now, &mut rig.shared, DataId(1), Sn(4), ms(300));
-    assert!(rig.wishes_within(ms(299)).is_empty());
-    assert!(!rig.wishes_within(ms(600)).is_empty());
+    assert!(rig.nacks_within(ms(299)).is_empty());
+    assert!(!rig.nacks_within(ms(600)).is_empty());
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_silent_sender_is_asked_for_nothing() {
     rig.announce(1, 0);
     rig.segment(2, 0, 0, 2);
     rig.origin.silence(&mut rig.shared);
-    assert_eq!(rig.wishes_within(ms(10_000)), []);
+    assert_eq!(rig.nacks_within(ms(10_000)), []);
     rig.announce(1, 0);
-    assert_eq!(rig.wishes(), [whole(1, 0)]);
+    assert_eq!(rig.nacks(), [whole(1, 0)]);
 }

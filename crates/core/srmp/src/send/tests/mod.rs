@@ -23,7 +23,7 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-fn wish(data: u32, sn: u32) -> NackItem {
+fn wanted(data: u32, sn: u32) -> NackItem {
     NackItem { data: DataId(data), sn: Sn(sn), segment: Segment::Whole }
 }
 
@@ -57,7 +57,7 @@ impl Rig {
     }
 
     fn nack(&mut self, data: u32, sn: u32) -> super::Answer {
-        self.sender.handle_nack(self.now, wish(data, sn), R_MAX)
+        self.sender.handle_nack(self.now, wanted(data, sn), R_MAX)
     }
 
     /// Sends everything that waits to be sent again.

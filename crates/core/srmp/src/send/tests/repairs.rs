@@ -32,7 +32,7 @@ fn segments_are_repaired_one_by_one_the_newest_message_first() {
     rig.send(2, b"x");
     rig.now += ms(200);
     for index in [3, 1, 4, 9] {
-        let item = NackItem { segment: Segment::Index(index), ..wish(1, 0) };
+        let item = NackItem { segment: Segment::Index(index), ..wanted(1, 0) };
         rig.sender.handle_nack(rig.now, item, R_MAX);
     }
     rig.nack(2, 0);

@@ -55,17 +55,17 @@ const TWO: MemberId = MemberId(0x0a00_0002);
 const DIGEST: Digest = Digest { active: 1, hash: 0x0123_4567_89ab_cdef };
 
 /// The datagram is read as these records, and these records are written as the datagram.
-fn same(text: &str, header: &Header, said: &[Record<'_>], announcements: &[Dsn]) {
+fn same(text: &str, header: &Header, declared: &[Record<'_>], announcements: &[Dsn]) {
     let (format, bytes) = (format(Profile::V3), hex(text));
     let header = Header { epoch: Epoch(7), stamp: Stamp(123_456), ..*header };
     let packet = packet(&format, &bytes);
     assert_eq!(packet.header(), &header);
-    let mut expected = said.to_vec();
+    let mut expected = declared.to_vec();
     if !announcements.is_empty() {
         expected.push(Record::Announcements(List::of(announcements)));
     }
     assert_eq!(records(&packet), expected);
-    assert_eq!(&write(format, &header, said, announcements)[..], &bytes[..]);
+    assert_eq!(&write(format, &header, declared, announcements)[..], &bytes[..]);
 }
 
 #[test]

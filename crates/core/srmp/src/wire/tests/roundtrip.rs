@@ -204,9 +204,9 @@ pub(super) fn headers(profile: Profile) -> impl Strategy<Value = Header> {
     )
 }
 
-fn come_back(profile: Profile, header: &Header, said: &[Owned], announcements: &[Dsn]) {
+fn come_back(profile: Profile, header: &Header, declared: &[Owned], announcements: &[Dsn]) {
     let format = format(profile);
-    let mut expected: Vec<Record<'_>> = said.iter().map(Owned::record).collect();
+    let mut expected: Vec<Record<'_>> = declared.iter().map(Owned::record).collect();
     let datagram = write(format, header, &expected, announcements);
     let size: usize = expected.iter().map(|record| format.record_bytes(record)).sum();
     assert_eq!(
@@ -215,8 +215,8 @@ fn come_back(profile: Profile, header: &Header, said: &[Owned], announcements: &
     );
     if profile == Profile::V2 {
         let (suppress, rtt_max) = (f64::INFINITY, Duration::from_millis(500));
-        let said = Congestion { suppress, rtt_max, rate: None, mean_bytes: None, bundle: 0 };
-        expected.insert(0, Record::Congestion(said));
+        let declared = Congestion { suppress, rtt_max, rate: None, mean_bytes: None, bundle: 0 };
+        expected.insert(0, Record::Congestion(declared));
     }
     if !announcements.is_empty() {
         expected.push(Record::Announcements(List::of(announcements)));
@@ -230,41 +230,41 @@ proptest! {
     #[test]
     fn bundles_of_v2(
         header in headers(Profile::V2),
-        said in vec(message(Profile::V2), 0..12),
+        declared in vec(message(Profile::V2), 0..12),
         announcements in vec(dsn(Profile::V2), 0..40),
     ) {
-        come_back(Profile::V2, &header, &said, &announcements);
+        come_back(Profile::V2, &header, &declared, &announcements);
     }
 
     #[test]
     fn datagrams_of_v3(
         header in headers(Profile::V3),
-        said in vec(prop_oneof![message(Profile::V3), steering()], 0..5),
+        declared in vec(prop_oneof![message(Profile::V3), steering()], 0..5),
         announcements in vec(dsn(Profile::V3), 0..30),
     ) {
         let announcements = if header.kind == Kind::Bundle { &announcements[..] } else { &[] };
-        come_back(Profile::V3, &header, &said, announcements);
+        come_back(Profile::V3, &header, &declared, announcements);
     }
 
     #[test]
     fn reports_of_v2(report in feedback(Profile::V2)) {
         let header = Header { stamp: report.stamp, ..Header::new(Kind::Feedback, MemberId(3)) };
-        let said = [Record::Feedback(report)];
-        let datagram = write(format(Profile::V2), &header, &said, &[]);
+        let declared = [Record::Feedback(report)];
+        let datagram = write(format(Profile::V2), &header, &declared, &[]);
         let packet = packet(&format(Profile::V2), &datagram);
         prop_assert_eq!(packet.header(), &header);
-        prop_assert_eq!(&records(&packet)[..], &said[..]);
+        prop_assert_eq!(&records(&packet)[..], &declared[..]);
     }
 
     #[test]
-    fn relayed_data(said in vec((origin(), mode1(Profile::V3)), 1..6)) {
-        let said: Vec<_> = said
+    fn relayed_data(declared in vec((origin(), mode1(Profile::V3)), 1..6)) {
+        let declared: Vec<_> = declared
             .into_iter()
             .map(|(origin, message)| Record::Mode1(Mode1 { origin: Some(origin), ..message }))
             .collect();
         let header = Header { flags: Flags::RELAY, ..Header::new(Kind::Sync, MemberId(3)) };
-        let datagram = write(format(Profile::V3), &header, &said, &[]);
+        let datagram = write(format(Profile::V3), &header, &declared, &[]);
         let packet = packet(&format(Profile::V3), &datagram);
-        prop_assert_eq!(records(&packet), said);
+        prop_assert_eq!(records(&packet), declared);
     }
 }

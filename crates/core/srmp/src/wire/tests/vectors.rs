@@ -7,19 +7,19 @@ const ONE: MemberId = MemberId(0x0a00_0001);
 const TWO: MemberId = MemberId(0x0a00_0002);
 
 /// The datagram is read as these records, and these records are written as the datagram.
-fn same(text: &str, header: &Header, said: &[Record<'_>], announcements: &[Dsn]) {
+fn same(text: &str, header: &Header, declared: &[Record<'_>], announcements: &[Dsn]) {
     let (format, bytes) = (format(Profile::V2), hex(text));
     let packet = packet(&format, &bytes);
     assert_eq!(packet.header(), header);
-    let mut expected = said.to_vec();
+    let mut expected = declared.to_vec();
     if !announcements.is_empty() {
         expected.push(Record::Announcements(List::of(announcements)));
     }
     assert_eq!(records(&packet), expected);
-    assert_eq!(&write(format, header, said, announcements)[..], &bytes[..]);
+    assert_eq!(&write(format, header, declared, announcements)[..], &bytes[..]);
 }
 
-fn said(suppress: f64, rtt_max: u64) -> Record<'static> {
+fn declared(suppress: f64, rtt_max: u64) -> Record<'static> {
     let rtt_max = Duration::from_millis(rtt_max);
     Record::Congestion(Congestion { suppress, rtt_max, rate: None, mean_bytes: None, bundle: 0 })
 }
@@ -42,7 +42,7 @@ fn a_bundle_with_announcements_mode_0_and_mode_1() {
         &header,
         &[
             Record::Echo(Echo { receiver: TWO, stamp: Stamp(0x5678), is_clr: true }),
-            said(999_424.0, 100),
+            declared(999_424.0, 100),
             Record::Mode0(Mode0 { stream: StreamKey(0), body: Bytes::from_static(b"POS1") }),
             Record::Mode1(hull),
         ],
@@ -57,7 +57,7 @@ fn a_bundle_with_a_nack_for_a_whole_message() {
     same(
         "20000001 0a000002 00000000 00000000 13e808f4 00000024 22e00000 0008007f 0a000001",
         &Header { seq: Seq(1), ..Header::new(Kind::Bundle, TWO) },
-        &[said(999_424.0, 500), Record::Nack(nack)],
+        &[declared(999_424.0, 500), Record::Nack(nack)],
         &[],
     );
 }
@@ -93,7 +93,7 @@ fn a_heartbeat() {
     same(
         "20000002 0a000001 00000000 03e80000 ffff08f4 0100001c 00080000",
         &Header { seq: Seq(2), stamp: Stamp(1000), ..Header::new(Kind::Bundle, ONE) },
-        &[said(f64::INFINITY, 500)],
+        &[declared(f64::INFINITY, 500)],
         &[Dsn::whole(DataId(8), Sn(0))],
     );
 }

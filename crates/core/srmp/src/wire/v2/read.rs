@@ -34,13 +34,13 @@ pub(in crate::wire) fn open(datagram: &Bytes, tagged: bool) -> Result<Envelope, 
     let tag = match tagged {
         false => None,
         true => Some(*datagram[end..].first_chunk::<TRAILER_BYTES>().ok_or(WireError::Length {
-            said: end,
+            declared: end,
             got: datagram.len(),
             need: end + TRAILER_BYTES,
         })?),
     };
     if header.kind == Kind::Feedback && datagram.len() != end + tag.map_or(0, |tag| tag.len()) {
-        return Err(WireError::Length { said: end, got: datagram.len(), need: end });
+        return Err(WireError::Length { declared: end, got: datagram.len(), need: end });
     }
     Ok(Envelope { profile: Profile::V2, header, covered: datagram.slice(..end), tag })
 }
@@ -62,11 +62,11 @@ fn bundle_header(datagram: &Bytes) -> Result<(Header, usize), WireError> {
     head.advance(6);
     let count = usize::from(head.get_u8());
     head.advance(1);
-    let (said, need) = (usize::from(head.get_u16()), BUNDLE_HEAD_BYTES + DSN_BYTES * count);
-    if said < need || said > datagram.len() {
-        return Err(WireError::Length { said, got: datagram.len(), need });
+    let (declared, need) = (usize::from(head.get_u16()), BUNDLE_HEAD_BYTES + DSN_BYTES * count);
+    if declared < need || declared > datagram.len() {
+        return Err(WireError::Length { declared, got: datagram.len(), need });
     }
-    Ok((Header { seq, stamp, round, ..Header::new(Kind::Bundle, sender) }, said))
+    Ok((Header { seq, stamp, round, ..Header::new(Kind::Bundle, sender) }, declared))
 }
 
 fn feedback_header(datagram: &Bytes) -> Result<(Header, usize), WireError> {
@@ -84,11 +84,11 @@ fn mode2_header(datagram: &Bytes) -> Result<(Header, usize), WireError> {
     if mode != MODE_2 {
         return Err(WireError::Kind { at: 0, kind: kind_and_mode(CONTROL, mode) });
     }
-    let said = MODE2_HEAD_BYTES + usize::from(head.get_u16());
-    if said > datagram.len() {
-        return Err(WireError::Length { said, got: datagram.len(), need: said });
+    let declared = MODE2_HEAD_BYTES + usize::from(head.get_u16());
+    if declared > datagram.len() {
+        return Err(WireError::Length { declared, got: datagram.len(), need: declared });
     }
-    Ok((Header::new(Kind::Mode2, MemberId::NOBODY), said))
+    Ok((Header::new(Kind::Mode2, MemberId::NOBODY), declared))
 }
 
 /// The name of an unknown message in an error: type and mode as in its first two bytes.
@@ -193,7 +193,7 @@ fn read_message<'a>(packet: &'a Packet, at: usize, left: &'a [u8]) -> Result<Del
             // field. When right-aligned, both readings agree on every legal length, and on nothing
             // else.
             if first & 0x1800 != 0 {
-                return Err(WireError::Value { at, what: "a mode 0 length of more than 11 bits" });
+                return Err(WireError::Value { at, item: "a mode 0 length of more than 11 bits" });
             }
             let bytes = MODE0_HEAD_BYTES + (first & 0x7ff) as usize;
             need(bytes)?;
@@ -206,7 +206,7 @@ fn read_message<'a>(packet: &'a Packet, at: usize, left: &'a [u8]) -> Result<Del
             need(bytes)?;
             let (dsn, index) = (read_dsn((&left[4..]).get_u32()), (first >> 14 & 0x7f) as u16);
             if index >= dsn.segments.max(1) {
-                return Ok((bytes, Err(WireError::Value { at, what: "a segment beyond the last" })));
+                return Ok((bytes, Err(WireError::Value { at, item: "a segment beyond the last" })));
             }
             let body = packet.bytes.slice(at + MODE1_HEAD_BYTES..at + bytes);
             let flags = Mode1Flags::empty();
@@ -217,7 +217,7 @@ fn read_message<'a>(packet: &'a Packet, at: usize, left: &'a [u8]) -> Result<Del
             need(NACK_BYTES)?;
             let origin = MemberId((&left[8..]).get_u32().into());
             if origin == MemberId::NOBODY {
-                return Ok((NACK_BYTES, Err(WireError::Value { at, what: "a NACK to member 0" })));
+                return Ok((NACK_BYTES, Err(WireError::Value { at, item: "a NACK to member 0" })));
             }
             let items = List::on_wire(&left[4..8], 4, |mut bytes| read_item(bytes.get_u32()));
             Ok((NACK_BYTES, Ok(Record::Nack(Nack { origin, epoch: Epoch(0), items }))))
@@ -249,7 +249,7 @@ fn feedback(packet: &Packet) -> Result<Record<'_>, WireError> {
     let bytes = &packet.bytes;
     let sender = MemberId((&bytes[8..]).get_u32().into());
     if sender == MemberId::NOBODY {
-        return Err(WireError::Value { at: 0, what: "a report to member 0" });
+        return Err(WireError::Value { at: 0, item: "a report to member 0" });
     }
     Ok(Record::Feedback(Feedback {
         sender,

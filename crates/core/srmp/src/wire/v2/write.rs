@@ -24,8 +24,8 @@ pub(in crate::wire) fn record_bytes(record: &Record<'_>) -> usize {
     }
 }
 
-fn cannot<T>(what: &'static str) -> Result<T, WriteError> {
-    Err(WriteError::Unrepresentable { profile: Profile::V2, what })
+fn cannot<T>(item: &'static str) -> Result<T, WriteError> {
+    Err(WriteError::Unrepresentable { profile: Profile::V2, item })
 }
 
 fn member(id: MemberId) -> Result<u32, WriteError> {
@@ -35,8 +35,8 @@ fn member(id: MemberId) -> Result<u32, WriteError> {
     }
 }
 
-fn half(value: u32, what: &'static str) -> Result<u16, WriteError> {
-    u16::try_from(value).or_else(|_| cannot(what))
+fn half(value: u32, item: &'static str) -> Result<u16, WriteError> {
+    u16::try_from(value).or_else(|_| cannot(item))
 }
 
 fn stamp(stamp: Stamp) -> Result<u16, WriteError> {
@@ -158,8 +158,8 @@ pub(in crate::wire) fn put_bundle_head(
     out.put_u32(echo.map_or(Ok(0), |echo| member(echo.receiver))?);
     out.put_u16(stamp(header.stamp)?);
     out.put_u16(echo.map_or(Ok(0), |echo| stamp(echo.stamp))?);
-    out.put_u16(congestion.map_or(float16::NO_LIMIT, |said| float16::encode(said.suppress)));
-    let rtt = congestion.map_or(RTT_MAX_DEFAULT, |said| said.rtt_max);
+    out.put_u16(congestion.map_or(float16::NO_LIMIT, |congestion| float16::encode(congestion.suppress)));
+    let rtt = congestion.map_or(RTT_MAX_DEFAULT, |congestion| congestion.rtt_max);
     out.put_u16(float16::encode(rtt.as_secs_f64() * 1e3));
     out.put_u8(count);
     out.put_u8(0);

@@ -33,14 +33,14 @@ pub(in crate::wire) fn open(datagram: &Bytes, session: u32) -> Result<Envelope, 
     let number = head.get_u8() & 0xf;
     let kind = Kind::of(number).ok_or(WireError::Type { got: number })?;
     let bits = head.get_u8();
-    let said = usize::from(head.get_u16());
+    let declared = usize::from(head.get_u16());
     let flags = Flags::from_bits(bits).ok_or(WireError::Flags { got: bits })?;
     if flags.contains(Flags::ENCRYPTED) && !flags.contains(Flags::AUTH) {
         return Err(WireError::Flags { got: bits });
     }
     let trailer = if flags.contains(Flags::AUTH) { TRAILER_BYTES } else { 0 };
-    if said != got || got < HEAD_BYTES + trailer {
-        return Err(WireError::Length { said, got, need: HEAD_BYTES + trailer });
+    if declared != got || got < HEAD_BYTES + trailer {
+        return Err(WireError::Length { declared, got, need: HEAD_BYTES + trailer });
     }
     let its = head.get_u32();
     if its != session {
@@ -53,7 +53,7 @@ pub(in crate::wire) fn open(datagram: &Bytes, session: u32) -> Result<Envelope, 
     let (epoch, seq, stamp) = (Epoch(head.get_u32()), Seq(head.get_u32()), Stamp(head.get_u32()));
     let (key, round) = (head.get_u8(), head.get_u8());
     if round > 0xf {
-        return Err(WireError::Value { at: 29, what: "a feedback round above 15" });
+        return Err(WireError::Value { at: 29, item: "a feedback round above 15" });
     }
     let header = Header { kind, flags, sender, epoch, seq, stamp, round, key };
     let covered = datagram.slice(..got - trailer);
@@ -127,8 +127,8 @@ fn raw<'a>(records: &mut Records<'a>) -> Result<Raw<'a>, WireError> {
 }
 
 impl<'a> Raw<'a> {
-    fn bad<T>(&self, what: &'static str) -> Result<T, WireError> {
-        Err(WireError::Value { at: self.at, what })
+    fn bad<T>(&self, item: &'static str) -> Result<T, WireError> {
+        Err(WireError::Value { at: self.at, item })
     }
 
     /// The value, which must have this length in bytes.

@@ -47,8 +47,8 @@ pub(in crate::wire) fn record_bytes(record: &Record<'_>) -> usize {
         }
 }
 
-fn cannot<T>(what: &'static str) -> Result<T, WriteError> {
-    Err(WriteError::Unrepresentable { profile: Profile::V3, what })
+fn cannot<T>(item: &'static str) -> Result<T, WriteError> {
+    Err(WriteError::Unrepresentable { profile: Profile::V3, item })
 }
 
 fn segments_of(dsn: Dsn) -> u16 {
@@ -96,9 +96,9 @@ pub(in crate::wire) fn put_record(out: &mut BytesMut, record: &Record<'_>) -> Re
             out.put_u32(echo.stamp.0);
             out.put_u32(if echo.is_clr { IS_CLR } else { 0 });
         }
-        Record::Congestion(said) => {
+        Record::Congestion(congestion) => {
             head(out, CONGESTION);
-            put_congestion(out, said);
+            put_congestion(out, congestion);
         }
         Record::Feedback(report) => {
             if report.round > 0xf || report.sender == MemberId::NOBODY {
@@ -215,12 +215,12 @@ fn put_nack(out: &mut BytesMut, nack: &Nack<'_>) -> Result<(), WriteError> {
 }
 
 /// An unknown rate or size is written as 0, which is no valid value of either.
-fn put_congestion(out: &mut BytesMut, said: &Congestion) {
-    out.put_f32(rate(said.suppress));
-    out.put_f32(said.rate.map_or(0.0, rate));
-    out.put_u32(micros(said.rtt_max));
-    out.put_u16(said.mean_bytes.unwrap_or(0));
-    out.put_u16(said.bundle);
+fn put_congestion(out: &mut BytesMut, congestion: &Congestion) {
+    out.put_f32(rate(congestion.suppress));
+    out.put_f32(congestion.rate.map_or(0.0, rate));
+    out.put_u32(micros(congestion.rtt_max));
+    out.put_u16(congestion.mean_bytes.unwrap_or(0));
+    out.put_u16(congestion.bundle);
 }
 
 fn put_feedback(out: &mut BytesMut, report: &Feedback) {

@@ -28,13 +28,13 @@ pub struct Network {
     /// The name of the node, which is unique among the nodes. Default: the `name` of the
     /// configuration or, if that has its default, a name made from the host's name.
     pub name: Option<String>,
-    /// The name under which this node founds a network. It is the same at each of its starts: the
+    /// The name under which this node creates a network. It is the same at each of its starts: the
     /// node's name without the random suffix. Not read from files:
     /// [`Config::settle`](crate::Config::settle) sets it.
     #[serde(skip)]
-    pub founder: Option<String>,
+    pub creator: Option<String>,
     /// Whether the configuration names the node, so that it has the same name at each of its
-    /// starts. Set together with `founder`.
+    /// starts. Set together with `creator`.
     #[serde(skip)]
     pub is_named: bool,
     /// The folder in which the node records the voters of its network, so that it keeps its vote
@@ -61,7 +61,7 @@ pub struct Network {
     pub multicast: Option<MulticastUrl>,
     /// A node of the network to join, if nothing else is known of the network.
     pub join: Option<LinkUrl>,
-    /// Whether this node founds the network instead of joining it. Exactly one node must. Default:
+    /// Whether this node creates the network instead of joining it. Exactly one node must. Default:
     /// the one without `links` and `join`; in a topology file the root of the tree, or the first
     /// node.
     pub bootstrap: Option<bool>,
@@ -126,7 +126,7 @@ impl Default for Network {
     fn default() -> Self {
         Self {
             name: None,
-            founder: None,
+            creator: None,
             is_named: false,
             state: StatePlace::Default,
             listen: Vec::new(),

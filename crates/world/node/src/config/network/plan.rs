@@ -17,7 +17,7 @@ pub struct NetworkPlan {
     pub links: Vec<PlannedLink>,
     /// The nodes of a mesh's topology file that connect to this one, by name.
     pub awaited: Vec<String>,
-    /// Whether this node founds the network.
+    /// Whether this node creates the network.
     pub bootstrap: bool,
     /// The addresses on which it listens for other nodes.
     pub listen: Vec<LinkListen>,
@@ -130,7 +130,7 @@ impl Network {
             let earlier = self.node.iter().filter(|node| node.name.as_str() < name);
             plan.awaited = earlier.map(|node| node.name.clone()).collect();
         }
-        plan.bootstrap = self.bootstrap.unwrap_or(Some(own) == self.founder(topology));
+        plan.bootstrap = self.bootstrap.unwrap_or(Some(own) == self.creator(topology));
         let entry = &self.node[own];
         if plan.listen.is_empty() {
             let LinkUrl { scheme, host, port, .. } = &entry.address;
@@ -145,8 +145,8 @@ impl Network {
         Ok(plan)
     }
 
-    /// The founder of the network of a topology file.
-    fn founder(&self, topology: Topology) -> Option<usize> {
+    /// The creator of the network of a topology file.
+    fn creator(&self, topology: Topology) -> Option<usize> {
         match topology {
             Topology::Tree => {
                 self.node.iter().position(|node| self.edge.iter().all(|edge| edge.b != node.name))

@@ -25,7 +25,7 @@ fn links(network: &Network) -> Vec<String> {
     links
 }
 
-fn founders(network: &Network) -> Vec<&str> {
+fn creators(network: &Network) -> Vec<&str> {
     let names = network.node.iter().map(|node| node.name.as_str());
     names.filter(|name| network.plan(name).unwrap().bootstrap).collect()
 }
@@ -99,7 +99,7 @@ fn in_a_tree_the_lower_node_connects() {
     let network =
         network(&file("topology = \"tree\"", 4, &["BA", "BC", "CDdelay = '5ms'\nback-delay = '7ms'"]));
     assert_eq!(links(&network), ["A>B:0", "C>B:0", "D>C:0"]);
-    assert_eq!(founders(&network), ["B"]);
+    assert_eq!(creators(&network), ["B"]);
     let plan = network.plan("D").unwrap();
     // The edge leads from C to D, and D connects. The frames that D sends travel back along the
     // edge.
@@ -113,7 +113,7 @@ fn in_a_tree_the_lower_node_connects() {
 fn in_a_mesh_every_pair_has_one_link() {
     let network = network(&file("topology = \"mesh\"", 3, &["CArate = '1Mbit/s'"]));
     assert_eq!(links(&network), ["A>B:0", "A>C:0", "B>C:0"]);
-    assert_eq!(founders(&network), ["A"]);
+    assert_eq!(creators(&network), ["A"]);
     assert_eq!(network.plan("A").unwrap().links[1].url.to_string(), "tcp://C:1,rate=1Mbit/s");
     assert_eq!(network.plan("C").unwrap().awaited, ["A", "B"]);
 }
@@ -133,7 +133,7 @@ fn in_a_graph_the_first_end_connects() {
         file("topology = \"graph\"\nredundancy = true", 3, &["AB", "BC", "CAflags-a = 'source+sink+upper'"]);
     let network = network(&text);
     assert_eq!(links(&network), ["A>B:0", "B>C:0", "C>A:0"]);
-    assert_eq!(founders(&network), ["A"]);
+    assert_eq!(creators(&network), ["A"]);
     let upper = ClientFlags::SOURCE | ClientFlags::SINK | ClientFlags::UPPER;
     let flags = network.plan("C").unwrap().links[0].flags;
     assert_eq!(flags, Some((upper | ClientFlags::PERSISTENT, upper)));
@@ -229,21 +229,21 @@ fn a_node_settles_by_its_name() {
     config.settle(0x1234).unwrap();
     let network = config.network.unwrap();
     assert_eq!(network.name.as_deref(), Some("A"));
-    assert_eq!(network.founder.as_deref(), Some("A"));
+    assert_eq!(network.creator.as_deref(), Some("A"));
     assert_eq!(network.listen[0].to_string(), "tcp://*:7");
     assert_eq!(config.listen[0].to_string(), "tcp://*:99");
-    // The random suffix of a start is not part of the founder's name.
-    let founder = |suffix| {
+    // The random suffix of a start is not part of the creator's name.
+    let creator = |suffix| {
         let mut config = Config { network: Some(Network::default()), ..Config::default() };
         config.settle(suffix).unwrap();
         config.settle(suffix).unwrap();
         config.network.unwrap()
     };
-    let (first, second) = (founder(0x1234), founder(0x5678));
+    let (first, second) = (creator(0x1234), creator(0x5678));
     assert!(network.is_named && !first.is_named, "it has the same name at each start");
     assert_ne!(first.name, second.name);
-    assert_eq!(first.founder, second.founder);
-    assert!(first.founder.is_some());
+    assert_eq!(first.creator, second.creator);
+    assert!(first.creator.is_some());
     let mut alone = Config::default();
     alone.settle(1).unwrap();
     assert_eq!(alone, Config::default());

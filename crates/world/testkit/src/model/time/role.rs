@@ -51,10 +51,11 @@ impl TimeModel {
     }
 
     pub(super) fn disable_regulation(&mut self, who: FederateHandle) -> Served {
-        match self.me(who).regulation.take() {
-            Some(_) => Ok(Answer::Done),
-            None => refuse(Exception::TimeRegulationIsNotEnabled),
+        if self.me(who).regulation.take().is_none() {
+            return refuse(Exception::TimeRegulationIsNotEnabled);
         }
+        self.finish_messages(|message| message.sender == who);
+        Ok(Answer::Done)
     }
 
     pub(super) fn enable_constrained(&mut self, who: FederateHandle) -> Served {

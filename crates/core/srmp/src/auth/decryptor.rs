@@ -1,9 +1,9 @@
 //! Authentication and decryption of received datagrams.
 
+use super::encryptor::derive;
 use super::error::{AuthError, KeyError};
 use super::keys::{Cipher, GroupKey, Keyring, Life, Nonce, SenderKey, TagKey};
 use super::replay::ReplayWindow;
-use super::sealer::derive;
 use crate::model::{Epoch, MemberId, Profile, Seq};
 use crate::wire::{Envelope, Flags, Format, Header, Packet, Protection};
 use base::Moment;
@@ -11,8 +11,8 @@ use bytes::BytesMut;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The default number of senders for which an [`Opener`] keeps keys and numbers: about 3 MiB, or 7
-/// MiB with encryption.
+/// The default number of senders for which an [`Decryptor`] keeps keys and numbers: about 3 MiB, or
+/// 7 MiB with encryption.
 pub const SENDERS_MAX_DEFAULT: usize = 4096;
 
 /// The default number of senders whose last number is remembered, including those that have left.
@@ -27,22 +27,22 @@ const HEAD_BYTES: usize = 32;
 /// Bytes of the buffer from which decrypted datagrams are split off.
 const ARENA_BYTES: usize = 128 * 1024;
 
-/// The limits of an [`Opener`]'s memory.
+/// The limits of an [`Decryptor`]'s memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OpenerLimits {
+pub struct DecryptorLimits {
     /// The most senders with keys and numbers.
     pub senders_max: usize,
     /// The most senders whose last number is remembered, at least `senders_max`.
     pub remembered_max: usize,
 }
 
-impl Default for OpenerLimits {
+impl Default for DecryptorLimits {
     fn default() -> Self {
         Self { senders_max: SENDERS_MAX_DEFAULT, remembered_max: SENDERS_REMEMBERED_MAX_DEFAULT }
     }
 }
 
-/// The work of an [`Opener`], which measures the cost of hostile datagrams.
+/// The work of an [`Decryptor`], which measures the cost of hostile datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Work {
     /// Tags computed and datagrams decrypted: one for each datagram that passed the cheap checks.
@@ -58,12 +58,12 @@ pub struct Work {
 /// only then stores anything. So a replayed or outdated datagram costs a look-up, and a forged one
 /// costs one tag and no memory.
 #[derive(Debug)]
-pub struct Opener {
+pub struct Decryptor {
     profile: Profile,
     protection: Protection,
     cipher: Cipher,
     session: u32,
-    limits: OpenerLimits,
+    limits: DecryptorLimits,
     keys: [Option<Accepted>; 2],
     senders: BTreeMap<MemberId, Sender>,
     live: usize,
@@ -92,17 +92,17 @@ struct Sender {
     live: Option<Box<Live>>,
 }
 
-/// One key for each slot of [`Opener::keys`], and the numbers received.
+/// One key for each slot of [`Decryptor::keys`], and the numbers received.
 #[derive(Debug)]
 struct Live {
     keys: [Option<SenderKey>; 2],
     window: ReplayWindow,
 }
 
-impl Opener {
-    /// Creates an opener that accepts the keys of the keyring.
-    pub fn new(keyring: &Keyring, format: &Format, limits: OpenerLimits) -> Self {
-        let mut opener = Self {
+impl Decryptor {
+    /// Creates a decryptor that accepts the keys of the keyring.
+    pub fn new(keyring: &Keyring, format: &Format, limits: DecryptorLimits) -> Self {
+        let mut decryptor = Self {
             profile: format.profile(),
             protection: format.protection(),
             cipher: keyring.cipher,
@@ -114,9 +114,9 @@ impl Opener {
             arena: BytesMut::new(),
             work: Work::default(),
         };
-        opener.keys[0] = Some(opener.accepted(&keyring.current, false));
-        opener.keys[1] = keyring.other.as_ref().map(|key| opener.accepted(key, false));
-        opener
+        decryptor.keys[0] = Some(decryptor.accepted(&keyring.current, false));
+        decryptor.keys[1] = keyring.other.as_ref().map(|key| decryptor.accepted(key, false));
+        decryptor
     }
 
     fn accepted(&self, key: &GroupKey, is_new: bool) -> Accepted {
@@ -250,7 +250,7 @@ impl Opener {
     /// The checks that need no computation.
     fn look(&self, header: &Header) -> Result<(), AuthError> {
         let Some(known) = self.senders.get(&header.sender) else {
-            let OpenerLimits { senders_max, remembered_max } = self.limits;
+            let DecryptorLimits { senders_max, remembered_max } = self.limits;
             if self.live >= senders_max {
                 return Err(AuthError::TooManySenders { limit: senders_max });
             }

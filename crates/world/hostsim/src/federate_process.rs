@@ -11,7 +11,7 @@ use crate::wires::{SocketId, Turn};
 const READ_BYTES: usize = 256 << 10;
 
 /// The federates of one process.
-pub(crate) struct Crew {
+pub(crate) struct FederateProcess {
     members: Vec<Member>,
     by_socket: BTreeMap<SocketId, usize>,
     timers: Deadlines<usize>,
@@ -19,7 +19,7 @@ pub(crate) struct Crew {
     due: BTreeSet<usize>,
 }
 
-impl Crew {
+impl FederateProcess {
     pub(crate) fn new(members: Vec<Member>) -> Self {
         let due = (0..members.len()).collect();
         Self { members, by_socket: BTreeMap::new(), timers: Deadlines::new(), due }

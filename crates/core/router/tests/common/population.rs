@@ -12,7 +12,7 @@ pub enum Op {
     Join(usize),
     Leave(usize),
     Want(usize, Want, bool),
-    Offer(usize, Want, bool),
+    Advertisement(usize, Want, bool),
     Send {
         app: usize,
         about: About,
@@ -30,22 +30,22 @@ pub enum Op {
 #[derive(Clone, Copy, Debug)]
 pub enum About {
     Topic(Topic),
-    /// Something that its sender offers, chosen by any number. Nothing is sent if the sender offers
-    /// nothing.
-    Offer(usize),
+    /// Something that its sender advertises, chosen by any number. Nothing is sent if the sender
+    /// advertises nothing.
+    Advertisement(usize),
 }
 
 /// Operations of applications that declare interests drawn from `want` and send about subjects
-/// drawn from `about`. This share of the declarations are offers.
-pub fn op(want: BoxedStrategy<Want>, about: BoxedStrategy<About>, offers: f64) -> BoxedStrategy<Op> {
+/// drawn from `about`. This share of the declarations are advertisements.
+pub fn op(want: BoxedStrategy<Want>, about: BoxedStrategy<About>, advertisements: f64) -> BoxedStrategy<Op> {
     let app = 0usize..64;
     let bytes = prop_oneof![9 => 0usize..50, 1 => 500usize..3000];
-    let (is_offer, any_more) = (prop::bool::weighted(offers), prop::bool::weighted(0.7));
+    let (is_offer, any_more) = (prop::bool::weighted(advertisements), prop::bool::weighted(0.7));
     prop_oneof![
         2 => any::<usize>().prop_map(Op::Join),
         1 => app.clone().prop_map(Op::Leave),
         10 => (app.clone(), want, any_more, is_offer).prop_map(|(app, want, any, is_offer)| match is_offer {
-            true => Op::Offer(app, want, any),
+            true => Op::Advertisement(app, want, any),
             false => Op::Want(app, want, any),
         }),
         10 => (app, about, 0usize..4, bytes)
@@ -57,11 +57,11 @@ pub fn op(want: BoxedStrategy<Want>, about: BoxedStrategy<About>, offers: f64) -
     .boxed()
 }
 
-pub struct Crowd {
+pub struct Population {
     pub net: Net,
     pub apps: Vec<At>,
     pub wants: BTreeMap<At, BTreeSet<Want>>,
-    pub offers: BTreeMap<At, BTreeSet<Want>>,
+    pub advertisements: BTreeMap<At, BTreeSet<Want>>,
     /// Something was declared since the last settling, so the receivers of a message are not
     /// determined.
     pub unsettled: bool,
@@ -72,22 +72,22 @@ pub struct Crowd {
     last: BTreeMap<(At, u32, Priority), u32>,
 }
 
-impl Crowd {
+impl Population {
     /// Four applications at these entries of the network.
     pub fn new(net: Net, entries: Vec<usize>) -> Self {
-        let mut crowd = Self {
+        let mut population = Self {
             net,
             apps: Vec::new(),
             wants: BTreeMap::new(),
-            offers: BTreeMap::new(),
+            advertisements: BTreeMap::new(),
             unsettled: false,
             entries,
             due: BTreeMap::new(),
             number: 0,
             last: BTreeMap::new(),
         };
-        (0..4).for_each(|i| crowd.apply(&Op::Join(i * 7)));
-        crowd
+        (0..4).for_each(|i| population.apply(&Op::Join(i * 7)));
+        population
     }
 
     pub fn apply(&mut self, op: &Op) {
@@ -96,15 +96,16 @@ impl Crowd {
                 let app = self.net.add_app(self.entries[at % self.entries.len()]);
                 self.apps.push(app);
                 self.wants.insert(app, BTreeSet::new());
-                self.offers.insert(app, BTreeSet::new());
+                self.advertisements.insert(app, BTreeSet::new());
             }
-            Op::Leave(_) | Op::Want(..) | Op::Offer(..) | Op::Send { .. } if self.apps.is_empty() => {}
+            Op::Leave(_) | Op::Want(..) | Op::Advertisement(..) | Op::Send { .. } if self.apps.is_empty() => {
+            }
             Op::Leave(app) => {
                 self.settle();
                 let app = self.apps.swap_remove(app % self.apps.len());
                 self.net.routers[app.0].remove_client(self.net.now, app.1);
                 self.wants.remove(&app);
-                self.offers.remove(&app);
+                self.advertisements.remove(&app);
                 self.unsettled = true;
             }
             Op::Want(app, want, any) => {
@@ -112,10 +113,10 @@ impl Crowd {
                 let changes = change(self.wants.get_mut(&app).expect("joined"), want, any);
                 assert_eq!(self.net.want(app, want, any), changes);
             }
-            Op::Offer(app, offer, any) => {
+            Op::Advertisement(app, advertisement, any) => {
                 let app = self.before_declaring(app);
-                let changes = change(self.offers.get_mut(&app).expect("joined"), offer, any);
-                assert_eq!(self.net.offer(app, offer, any), changes);
+                let changes = change(self.advertisements.get_mut(&app).expect("joined"), advertisement, any);
+                assert_eq!(self.net.advertisement(app, advertisement, any), changes);
             }
             Op::Send { app, about, class, bytes } => {
                 self.send(self.apps[app % self.apps.len()], about, Priority::ALL[class], bytes);
@@ -163,11 +164,11 @@ impl Crowd {
     fn topic(&self, from: At, about: About) -> Option<Topic> {
         match about {
             About::Topic(topic) => Some(topic),
-            About::Offer(which) => {
-                let offers = &self.offers[&from];
-                let offer = offers.iter().nth(which % offers.len().max(1))?;
-                let group = offer.group.unwrap_or(GATED + (which % 3) as u8);
-                Some(Topic { group, cell: offer.from })
+            About::Advertisement(which) => {
+                let advertisements = &self.advertisements[&from];
+                let advertisement = advertisements.iter().nth(which % advertisements.len().max(1))?;
+                let group = advertisement.group.unwrap_or(GATED + (which % 3) as u8);
+                Some(Topic { group, cell: advertisement.from })
             }
         }
     }

@@ -105,7 +105,7 @@ impl std::fmt::Display for Violation {
 
 /// A whole run.
 #[derive(Clone, Default, Debug)]
-pub struct Story {
+pub struct Timeline {
     /// All sessions, by slot and life.
     pub lives: Vec<Life>,
     /// When each federate first tried to join, by slot.
@@ -126,27 +126,27 @@ pub struct Story {
     pub nonsense: Vec<Violation>,
 }
 
-impl Story {
+impl Timeline {
     /// Combines the log of the nodes and those of the federates, by slot.
     pub fn of(nodes: &[(Micros, Note)], federates: &[Vec<(Micros, Note)>]) -> Self {
-        let mut story = Story { end: Micros::MAX, ..Story::default() };
+        let mut timeline = Timeline { end: Micros::MAX, ..Timeline::default() };
         for (at, note) in nodes {
             match note {
-                Note::Kills(node) => story.kills.push((*at, *node)),
-                Note::Restarts(node) => story.restarts.push((*at, *node)),
+                Note::Kills(node) => timeline.kills.push((*at, *node)),
+                Note::Restarts(node) => timeline.restarts.push((*at, *node)),
                 _ => {}
             }
         }
         for (slot, log) in (0..).zip(federates) {
-            story.read(slot, log);
+            timeline.read(slot, log);
         }
-        for (place, life) in story.lives.iter().enumerate() {
-            story.places.insert((life.slot, life.life), place);
+        for (place, life) in timeline.lives.iter().enumerate() {
+            timeline.places.insert((life.slot, life.life), place);
             if let Some((_, object)) = life.registered {
-                story.objects.insert(object, place);
+                timeline.objects.insert(object, place);
             }
         }
-        story
+        timeline
     }
 
     fn wrong(&mut self, at: Micros, what: String) {

@@ -1,10 +1,10 @@
-//! Gated interest: announced only to sources that offer something it wants.
+//! Gated interest: announced only to sources that advertise something it wants.
 
 mod common;
 
 use base::{Moment, Rng, Seed};
 use common::app::{GATED, Note, Want, note};
-use common::crowd::{self, About, Crowd, Op};
+use common::population::{self, About, Op, Population};
 use common::{At, Net, Records};
 use proptest::prelude::*;
 use rand_core::RngCore;
@@ -30,7 +30,7 @@ fn want() -> impl Strategy<Value = Want> {
 struct Model {
     clients: Vec<(ClientFlags, u8)>,
     wants: BTreeSet<(usize, Want)>,
-    offers: BTreeSet<(usize, Want)>,
+    advertisements: BTreeSet<(usize, Want)>,
 }
 
 impl Model {
@@ -48,36 +48,36 @@ impl Model {
             return BTreeSet::new();
         }
         let concerns = |want: &Want| {
-            let mut own = self.offers.iter().filter(|(by, _)| *by == source);
-            !want.gated() || own.any(|(_, offer)| want.offered_by(offer))
+            let mut own = self.advertisements.iter().filter(|(by, _)| *by == source);
+            !want.gated() || own.any(|(_, advertisement)| want.advertised_by(advertisement))
         };
         let wanted = self.wants.iter().filter(|(sink, _)| self.may_send(source, *sink));
         wanted.map(|(_, want)| *want).filter(concerns).collect()
     }
 
-    /// The offers that a sink has to know of.
-    fn offered_to(&self, sink: usize) -> BTreeSet<Want> {
+    /// The advertisements that a sink has to know of.
+    fn advertised_to(&self, sink: usize) -> BTreeSet<Want> {
         if !self.clients[sink].0.contains(ClientFlags::SINK) {
             return BTreeSet::new();
         }
-        let offers = self.offers.iter().filter(|(source, _)| self.may_send(*source, sink));
-        offers.map(|(_, offer)| *offer).collect()
+        let advertisements = self.advertisements.iter().filter(|(source, _)| self.may_send(*source, sink));
+        advertisements.map(|(_, advertisement)| *advertisement).collect()
     }
 }
 
 #[derive(Clone, Debug)]
-enum Say {
+enum Submit {
     Want(usize, Want, bool),
-    Offer(usize, Want, bool),
+    Advertisement(usize, Want, bool),
     /// Every client checks what it was told.
     Look,
 }
 
-fn say() -> impl Strategy<Value = Say> {
+fn submit() -> impl Strategy<Value = Submit> {
     prop_oneof![
-        4 => (0usize..6, want(), prop::bool::weighted(0.7)).prop_map(|(who, want, any)| Say::Want(who, want, any)),
-        4 => (0usize..6, want(), prop::bool::weighted(0.7)).prop_map(|(who, want, any)| Say::Offer(who, want, any)),
-        2 => Just(Say::Look),
+        4 => (0usize..6, want(), prop::bool::weighted(0.7)).prop_map(|(who, want, any)| Submit::Want(who, want, any)),
+        4 => (0usize..6, want(), prop::bool::weighted(0.7)).prop_map(|(who, want, any)| Submit::Advertisement(who, want, any)),
+        2 => Just(Submit::Look),
     ]
 }
 
@@ -90,12 +90,12 @@ fn flags() -> impl Strategy<Value = (ClientFlags, u8)> {
 
 fn listen(router: &mut Router<Note, Want>, id: ClientId, heard: &mut [BTreeSet<Want>; 2]) {
     while let Some(parcel) = router.poll_parcel(id) {
-        let (place, value, any) = match parcel {
+        let (index, value, any) = match parcel {
             Parcel::Interest { interest, any } => (0, interest, any),
-            Parcel::Offer { offer, any } => (1, offer, any),
+            Parcel::Advertisement { advertisement, any } => (1, advertisement, any),
             _ => continue,
         };
-        let news = if any { heard[place].insert(value) } else { heard[place].remove(&value) };
+        let news = if any { heard[index].insert(value) } else { heard[index].remove(&value) };
         assert!(news, "{id} was told what it knew: {value:?} {any}");
     }
 }
@@ -108,7 +108,7 @@ proptest! {
     #[test]
     fn a_router_tells_what_the_rule_says(
         clients in prop::collection::vec(flags(), 6),
-        says in prop::collection::vec(say(), 1..80),
+        says in prop::collection::vec(submit(), 1..80),
     ) {
         let mut router = Router::new(RouterConfig::new(RouterId(1), Seed(1)));
         let ids: Vec<ClientId> = clients.iter().map(|(flags, rank)| {
@@ -117,39 +117,39 @@ proptest! {
             router.add_client(T0, config).expect("few")
         }).collect();
         let mut heard: Vec<[BTreeSet<Want>; 2]> = vec![Default::default(); clients.len()];
-        let mut model = Model { clients, wants: BTreeSet::new(), offers: BTreeSet::new() };
-        for say in says.into_iter().chain([Say::Look]) {
-            match say {
-                Say::Want(who, interest, any) => {
+        let mut model = Model { clients, wants: BTreeSet::new(), advertisements: BTreeSet::new() };
+        for submit in says.into_iter().chain([Submit::Look]) {
+            match submit {
+                Submit::Want(who, interest, any) => {
                     let done = router.handle_parcel(T0, ids[who], Parcel::Interest { interest, any });
                     prop_assert_eq!(done.is_ok(), model.clients[who].0.contains(ClientFlags::SINK));
                     if done.is_ok() {
                         let _ = if any { model.wants.insert((who, interest)) } else { model.wants.remove(&(who, interest)) };
                     }
                 }
-                Say::Offer(who, offer, any) => {
-                    let done = router.handle_parcel(T0, ids[who], Parcel::Offer { offer, any });
+                Submit::Advertisement(who, advertisement, any) => {
+                    let done = router.handle_parcel(T0, ids[who], Parcel::Advertisement { advertisement, any });
                     prop_assert_eq!(done.is_ok(), model.clients[who].0.contains(ClientFlags::SOURCE));
                     if done.is_ok() {
-                        let _ = if any { model.offers.insert((who, offer)) } else { model.offers.remove(&(who, offer)) };
+                        let _ = if any { model.advertisements.insert((who, advertisement)) } else { model.advertisements.remove(&(who, advertisement)) };
                     }
                 }
-                Say::Look => for (who, id) in ids.iter().enumerate() {
+                Submit::Look => for (who, id) in ids.iter().enumerate() {
                     listen(&mut router, *id, &mut heard[who]);
                     prop_assert_eq!(&heard[who][0], &model.wanted_of(who), "wanted of {}", who);
-                    prop_assert_eq!(&heard[who][1], &model.offered_to(who), "offered to {}", who);
+                    prop_assert_eq!(&heard[who][1], &model.advertised_to(who), "advertised to {}", who);
                 },
             }
         }
-        // A client that is removed takes its interests and offers along.
+        // A client that is removed takes its interests and advertisements along.
         for who in 0..ids.len() {
             router.remove_client(T0, ids[who]);
             model.wants.retain(|(sink, _)| *sink != who);
-            model.offers.retain(|(source, _)| *source != who);
+            model.advertisements.retain(|(source, _)| *source != who);
             for other in who + 1..ids.len() {
                 listen(&mut router, ids[other], &mut heard[other]);
                 prop_assert_eq!(&heard[other][0], &model.wanted_of(other));
-                prop_assert_eq!(&heard[other][1], &model.offered_to(other));
+                prop_assert_eq!(&heard[other][1], &model.advertised_to(other));
             }
         }
     }
@@ -158,21 +158,21 @@ proptest! {
 #[test]
 fn an_offer_is_checked() {
     let mut router: Router<Note, Want> = Router::new(RouterConfig::new(RouterId(1), Seed(1)));
-    let pipe = PipeConfig { offers_max: 1, ..PipeConfig::default() };
+    let pipe = PipeConfig { advertisements_max: 1, ..PipeConfig::default() };
     let source = router.add_client(T0, ClientConfig { pipe, ..ClientConfig::local() }).expect("few");
     let listener = ClientConfig { flags: ClientFlags::SINK, ..ClientConfig::local() };
     let listener = router.add_client(T0, listener).expect("few");
     let neighbour = router.add_client(T0, ClientConfig::memory(BOTH)).expect("few");
     let want = Want::group(GATED);
-    assert_eq!(router.set_offer(T0, listener, want, true), Err(ClientError::NotASource(listener)));
-    assert_eq!(router.set_offer(T0, neighbour, want, true), Err(ClientError::WrongKind(neighbour)));
-    assert_eq!(router.set_offer(T0, source, want, true), Ok(true));
-    assert_eq!(router.set_offer(T0, source, want, true), Ok(false));
-    assert_eq!(router.offers(source).collect::<Vec<_>>(), [&want]);
-    let more = router.set_offer(T0, source, Want::group(GATED + 1), true);
-    assert_eq!(more, Err(ClientError::TooManyOffers { client: source, limit: 1 }));
-    assert_eq!(router.set_offer(T0, source, want, false), Ok(true));
-    assert_eq!(router.offers(source).count(), 0);
+    assert_eq!(router.set_advertisement(T0, listener, want, true), Err(ClientError::NotASource(listener)));
+    assert_eq!(router.set_advertisement(T0, neighbour, want, true), Err(ClientError::WrongKind(neighbour)));
+    assert_eq!(router.set_advertisement(T0, source, want, true), Ok(true));
+    assert_eq!(router.set_advertisement(T0, source, want, true), Ok(false));
+    assert_eq!(router.advertisements(source).collect::<Vec<_>>(), [&want]);
+    let more = router.set_advertisement(T0, source, Want::group(GATED + 1), true);
+    assert_eq!(more, Err(ClientError::TooManyAdvertisements { client: source, limit: 1 }));
+    assert_eq!(router.set_advertisement(T0, source, want, false), Ok(true));
+    assert_eq!(router.advertisements(source).count(), 0);
 }
 
 // Networks.
@@ -201,22 +201,24 @@ fn topology() -> impl Strategy<Value = Topology> {
 }
 
 fn op() -> impl Strategy<Value = Op> {
-    crowd::op(want().boxed(), any::<usize>().prop_map(About::Offer).boxed(), 0.5)
+    population::op(want().boxed(), any::<usize>().prop_map(About::Advertisement).boxed(), 0.5)
 }
 
-/// When nothing is offered, gated interests are known only where they were declared; when nothing
-/// is wanted, no interest is known anywhere.
-fn leaves_nothing_behind(mut crowd: Crowd) {
-    let net = &mut crowd.net;
-    for (app, offers) in crowd.offers {
-        offers.into_iter().for_each(|offer| assert!(net.offer(app, offer, false)));
+/// When nothing is advertised, gated interests are known only where they were declared; when
+/// nothing is wanted, no interest is known anywhere.
+fn leaves_nothing_behind(mut population: Population) {
+    let net = &mut population.net;
+    for (app, advertisements) in population.advertisements {
+        advertisements
+            .into_iter()
+            .for_each(|advertisement| assert!(net.advertisement(app, advertisement, false)));
     }
     net.settle();
     known(net, |router, client| {
-        assert_eq!(router.offers(client).count(), 0);
+        assert_eq!(router.advertisements(client).count(), 0);
         assert!(router.interests(client).all(|interest| !interest.gated()));
     });
-    for (app, wants) in crowd.wants {
+    for (app, wants) in population.wants {
         wants.into_iter().for_each(|want| assert!(net.want(app, want, false)));
     }
     net.settle();
@@ -231,8 +233,8 @@ fn known(net: &Net, check: impl Fn(&common::TestRouter, ClientId)) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, max_shrink_iters: 4_000, ..ProptestConfig::default() })]
 
-    /// Every interested application gets each message exactly once, when offers and interests come
-    /// and go in any order, links break, and a part of the network comes up late.
+    /// Every interested application gets each message exactly once, when advertisements and
+    /// interests come and go in any order, links break, and a part of the network comes up late.
     #[test]
     fn who_offers_reaches_who_wants(
         topology in topology(),
@@ -253,28 +255,28 @@ proptest! {
             }
             late
         }).collect();
-        let mut crowd = Crowd::new(net, topology.entries);
+        let mut population = Population::new(net, topology.entries);
         for op in &early {
             if !matches!(op, Op::Send { .. } | Op::Flap(_)) {
-                crowd.apply(op);
+                population.apply(op);
             }
         }
         for link in late {
-            crowd.net.raise(link);
+            population.net.raise(link);
             if rng.next_u64().is_multiple_of(2) {
-                crowd.net.step();
+                population.net.step();
             }
         }
-        crowd.unsettled = true;
-        ops.iter().for_each(|op| crowd.apply(op));
-        crowd.settle();
-        leaves_nothing_behind(crowd);
+        population.unsettled = true;
+        ops.iter().for_each(|op| population.apply(op));
+        population.settle();
+        leaves_nothing_behind(population);
     }
 }
 
 // Counting.
 
-/// In a full mesh of 100 triads an interest costs one record for each triad that offers what it
+/// In a full mesh of 100 triads an interest costs one record for each triad that advertises what it
 /// wants. The paper announces it to all triads (its section 2.2).
 #[test]
 fn in_a_mesh_a_change_costs_the_triads_that_offer() {
@@ -283,21 +285,22 @@ fn in_a_mesh_a_change_costs_the_triads_that_offer() {
     let apps: Vec<At> = topology.entries.iter().map(|entry| net.add_app(*entry)).collect();
     let (gated, open) = (Want::group(GATED), Want::group(1));
 
-    // Nothing is offered: an interest does not leave its router.
+    // Nothing is advertised: an interest does not leave its router.
     assert_eq!(net.cost(|net| assert!(net.want(apps[0], gated, true))), Records::default());
     assert_eq!(net.cost(|net| assert!(net.want(apps[0], gated, false))), Records::default());
 
-    // An offer goes up to the PopUp, to each other PullDown, and down from each at the first offer.
-    let first = Records { offers: 99, memory_offers: 1 + 99, ..Records::default() };
-    assert_eq!(net.cost(|net| assert!(net.offer(apps[10], gated, true))), first);
-    let second = Records { offers: 99, memory_offers: 1 + 1, ..Records::default() };
-    assert_eq!(net.cost(|net| assert!(net.offer(apps[20], gated, true))), second);
-    let third = Records { offers: 99, memory_offers: 1, ..Records::default() };
+    // An advertisement goes up to the PopUp, to each other PullDown, and down from each at the
+    // first advertisement.
+    let first = Records { advertisements: 99, memory_advertisements: 1 + 99, ..Records::default() };
+    assert_eq!(net.cost(|net| assert!(net.advertisement(apps[10], gated, true))), first);
+    let second = Records { advertisements: 99, memory_advertisements: 1 + 1, ..Records::default() };
+    assert_eq!(net.cost(|net| assert!(net.advertisement(apps[20], gated, true))), second);
+    let third = Records { advertisements: 99, memory_advertisements: 1, ..Records::default() };
     for publisher in [30, 40, 50, 60, 70] {
-        assert_eq!(net.cost(|net| assert!(net.offer(apps[publisher], gated, true))), third);
+        assert_eq!(net.cost(|net| assert!(net.advertisement(apps[publisher], gated, true))), third);
     }
 
-    // Seven triads offer: seven records, to their PopUps, each of which tells its Primary.
+    // Seven triads advertise: seven records, to their PopUps, each of which tells its Primary.
     let change = Records { interests: 7, memory_interests: 1 + 7, ..Records::default() };
     assert_eq!(net.cost(|net| assert!(net.want(apps[0], gated, true))), change);
     // The second interest of the triad is no news to their Primaries.
@@ -310,10 +313,10 @@ fn in_a_mesh_a_change_costs_the_triads_that_offer() {
 
     // A late publisher is told by the two triads that want its messages; its departure takes that
     // back.
-    let late = Records { offers: 99, interests: 2, memory_offers: 1, memory_interests: 1 };
-    assert_eq!(net.cost(|net| assert!(net.offer(apps[80], gated, true))), late);
-    let leaves = Records { offers: 99, interests: 2, memory_offers: 1, memory_interests: 1 };
-    assert_eq!(net.cost(|net| assert!(net.offer(apps[80], gated, false))), leaves);
+    let late = Records { advertisements: 99, interests: 2, memory_advertisements: 1, memory_interests: 1 };
+    assert_eq!(net.cost(|net| assert!(net.advertisement(apps[80], gated, true))), late);
+    let leaves = Records { advertisements: 99, interests: 2, memory_advertisements: 1, memory_interests: 1 };
+    assert_eq!(net.cost(|net| assert!(net.advertisement(apps[80], gated, false))), leaves);
 
     // Not gated: every triad is told.
     let all = Records { interests: 99, memory_interests: 1 + 99, ..Records::default() };
@@ -341,7 +344,7 @@ fn on_paths(parents: &[usize], from: usize, to: &[usize]) -> BTreeSet<usize> {
 }
 
 /// In a sparse graph of 1,000 routers an interest costs at most the links on the paths to those
-/// that offer.
+/// that advertise.
 #[test]
 fn in_a_sparse_graph_a_change_costs_the_paths_to_those_who_offer() {
     let topology = forest(1_000, Seed(5), false);
@@ -357,11 +360,11 @@ fn in_a_sparse_graph_a_change_costs_the_paths_to_those_who_offer() {
     for round in 0..40u8 {
         let want = Want::group(GATED + round);
         let publishers = pick(1 + usize::from(round) % 6);
-        let offered =
-            net.cost(|net| publishers.iter().for_each(|at| assert!(net.offer(apps[*at], want, true))));
+        let advertised = net
+            .cost(|net| publishers.iter().for_each(|at| assert!(net.advertisement(apps[*at], want, true))));
         // Every router hears of it once, and those on the way between publishers from both sides.
         let between = on_paths(&parents, publishers[0], &publishers).len() as u64;
-        assert_eq!((offered.offers, offered.interests), (999 + between, 0));
+        assert_eq!((advertised.advertisements, advertised.interests), (999 + between, 0));
         let [first, second] = [pick(1)[0], pick(1)[0]];
         let paths = on_paths(&parents, first, &publishers);
         longest = longest.max(paths.len());
@@ -384,7 +387,7 @@ fn in_a_sparse_graph_a_change_costs_the_paths_to_those_who_offer() {
     assert_eq!(all, Records { interests: 999, ..Records::default() });
 }
 
-/// Offers at a local source show it the interest in what it offers, and no other.
+/// Advertisements at a local source show it the interest in what it advertises, and no other.
 #[test]
 fn an_advised_source_hears_of_what_it_offers() {
     let mut router: Router<Note, Want> = Router::new(RouterConfig::new(RouterId(1), Seed(1)));
@@ -404,11 +407,11 @@ fn an_advised_source_hears_of_what_it_offers() {
     let (one, two) = (Want::group(GATED), Want::group(GATED + 1));
     assert_eq!(router.set_interest(T0, sink, one, true), Ok(true));
     assert_eq!(news(&mut router), []);
-    assert_eq!(router.set_offer(T0, source, one, true), Ok(true));
+    assert_eq!(router.set_advertisement(T0, source, one, true), Ok(true));
     assert_eq!(news(&mut router), [(Some(GATED), true)]);
-    assert_eq!(router.set_offer(T0, source, Want { from: 3, ..one }, true), Ok(true));
-    assert_eq!(router.set_offer(T0, source, one, false), Ok(true));
-    assert_eq!(news(&mut router), [], "it still offers some of it");
+    assert_eq!(router.set_advertisement(T0, source, Want { from: 3, ..one }, true), Ok(true));
+    assert_eq!(router.set_advertisement(T0, source, one, false), Ok(true));
+    assert_eq!(news(&mut router), [], "it still advertises some of it");
     assert_eq!(router.set_interest(T0, sink, two, true), Ok(true));
     assert_eq!(router.set_interest(T0, sink, one, false), Ok(true));
     assert_eq!(news(&mut router), [(Some(GATED), false)]);

@@ -1,44 +1,44 @@
 //! The pipes of multicast groups.
 
-use super::Fabric;
+use super::Routers;
 use crate::network::Multicast;
 use crate::network::groups::{Delivery, GroupFrame, GroupStatus};
 use base::{Moment, NodeKey};
 use bytes::Bytes;
-use router::{ClientError, ClientId, FrameError, Lanes, PipeConfig};
+use router::{ClientError, ClientId, Fifos, FrameError, PipeConfig};
 use std::time::Duration;
 
-impl Fabric {
+impl Routers {
     /// Adds multicast groups. Must be called before any other method.
     ///
     /// # Errors
     /// There are too many groups.
     pub(crate) fn add_groups(&mut self, now: Moment, multicast: Multicast) -> Result<(), ClientError> {
-        let speaks = self.speaks();
+        let sender = self.sender();
         let frame_bytes_max = multicast.frame_bytes;
         // Waiting messages may become obsolete. They wait no longer than they must, and the group's
         // protocol bundles them.
         self.group_pipe = PipeConfig { frame_bytes_max, bundle_wait: Duration::ZERO, ..self.pipe.clone() };
         for _ in 0..multicast.groups {
-            self.groups.push(self.routers[speaks].add_cast(now, self.group_pipe.clone())?);
+            self.groups.push(self.routers[sender].add_group(now, self.group_pipe.clone())?);
         }
         Ok(())
     }
 
     /// Sets the groups, one bit each, that reach a neighbour.
     pub(crate) fn set_covered(&mut self, now: Moment, key: NodeKey, groups: u64) {
-        let speaks = self.speaks();
-        let Some(client) = self.port_at(key, speaks) else { return };
+        let sender = self.sender();
+        let Some(client) = self.client_at(key, sender) else { return };
         for group in 0..self.groups.len() {
-            self.routers[speaks].set_covered(client, group, groups & 1 << group != 0);
+            self.routers[sender].set_covered(client, group, groups & 1 << group != 0);
         }
-        let covered = self.routers[speaks].covered(client) != 0;
+        let covered = self.routers[sender].covered(client) != 0;
         match self.directed_at(key) {
             Some(_) if !covered => self.end_directed(now, key),
             // Waiting frames go by a group that still reaches the neighbour.
             Some(own) => self.note_group_ready(own),
             None if covered => {
-                match self.routers[speaks].add_directed(now, client, self.group_pipe.clone()) {
+                match self.routers[sender].add_directed(now, client, self.group_pipe.clone()) {
                     Ok(own) => drop(self.directed.insert(own, key)),
                     Err(error) => {
                         tracing::warn!(%key, %error, "what is directed at a node goes over its link");
@@ -57,12 +57,12 @@ impl Fabric {
     /// From now on frames directed at a neighbour go over its link, if there is one. Frames that
     /// still wait are requested again.
     pub(super) fn end_directed(&mut self, now: Moment, key: NodeKey) {
-        let speaks = self.speaks();
+        let sender = self.sender();
         let Some(own) = self.directed_at(key) else { return };
         self.directed.remove(&own);
         self.directed_ready.retain(|(_, client)| *client != own);
-        self.routers[speaks].remove_client(now, own);
-        self.relieved.push_back((speaks, own));
+        self.routers[sender].remove_client(now, own);
+        self.relieved.push_back((sender, own));
     }
 
     /// Notes that the pipe of a group, or the pipe directed at one neighbour, has frames.
@@ -70,11 +70,11 @@ impl Fabric {
         if let Some(group) = self.groups.iter().position(|pipe| *pipe == client) {
             return self.groups_ready.push_back(group);
         }
-        let Some(to) = self.directed.get(&client).and_then(|key| self.port_at(*key, self.speaks())) else {
+        let Some(to) = self.directed.get(&client).and_then(|key| self.client_at(*key, self.sender())) else {
             return;
         };
         // The first group that reaches the neighbour.
-        let group = self.routers[self.speaks()].covered(to).trailing_zeros() as usize;
+        let group = self.routers[self.sender()].covered(to).trailing_zeros() as usize;
         self.directed_ready.retain(|(_, other)| *other != client);
         self.directed_ready.insert((group, client));
         self.groups_ready.push_back(group);
@@ -90,10 +90,10 @@ impl Fabric {
         key: NodeKey,
         frame: Bytes,
     ) -> Result<(), FrameError> {
-        let hears = self.hears();
+        let receiver = self.receiver();
         // Members that are no neighbours address others.
-        let Some(client) = self.port_at(key, hears) else { return Ok(()) };
-        let _received = self.routers[hears].handle_cast(now, client, frame)?;
+        let Some(client) = self.client_at(key, receiver) else { return Ok(()) };
+        let _received = self.routers[receiver].handle_group_frame(now, client, frame)?;
         self.settle(now);
         Ok(())
     }
@@ -112,14 +112,14 @@ impl Fabric {
         max: usize,
         directed: bool,
     ) -> Option<GroupFrame> {
-        let (speaks, client) = (self.speaks(), *self.groups.get(group)?);
+        let (sender, client) = (self.sender(), *self.groups.get(group)?);
         let mut next = if directed { self.poll_directed(now, group, max) } else { None };
-        let router = &mut self.routers[speaks];
-        for (lanes, delivery) in
-            [(Lanes::RELIABLE, Delivery::Reliable), (Lanes::BEST_EFFORT, Delivery::BestEffort)]
+        let router = &mut self.routers[sender];
+        for (fifos, delivery) in
+            [(Fifos::RELIABLE, Delivery::Reliable), (Fifos::BEST_EFFORT, Delivery::BestEffort)]
         {
             next = next.or_else(|| {
-                let frame = router.poll_frame_of(now, client, lanes, max)?;
+                let frame = router.poll_frame_of(now, client, fifos, max)?;
                 Some(GroupFrame { delivery, frame })
             });
         }
@@ -128,9 +128,9 @@ impl Fabric {
     }
 
     fn poll_directed(&mut self, now: Moment, group: usize, max: usize) -> Option<GroupFrame> {
-        let speaks = self.speaks();
+        let sender = self.sender();
         while let Some((at, client)) = self.directed_ready.iter().find(|(at, _)| *at == group).copied() {
-            if let Some(frame) = self.routers[speaks].poll_frame_of(now, client, Lanes::ALL, max) {
+            if let Some(frame) = self.routers[sender].poll_frame_of(now, client, Fifos::ALL, max) {
                 let delivery = Delivery::Directed(*self.directed.get(&client)?);
                 return Some(GroupFrame { delivery, frame });
             }
@@ -141,7 +141,7 @@ impl Fabric {
 
     /// Messages sent to groups, including those directed at one member.
     pub(crate) fn sent_to_groups(&self) -> u64 {
-        let router = &self.routers[self.speaks()];
+        let router = &self.routers[self.sender()];
         let sent = |pipe: &ClientId| router.pipe_stats(*pipe).map_or(0, |stats| stats.sent_messages);
         self.groups.iter().map(sent).sum::<u64>() + router.stats().directed_messages
     }
@@ -149,9 +149,9 @@ impl Fabric {
     /// Adds the routers' counters of a group.
     pub(crate) fn describe_group(&self, status: &mut GroupStatus) {
         let Some(pipe) = self.groups.get(status.group).copied() else { return };
-        let router = &self.routers[self.speaks()];
+        let router = &self.routers[self.sender()];
         let covered = |key: &NodeKey| {
-            self.port_at(*key, self.speaks())
+            self.client_at(*key, self.sender())
                 .is_some_and(|client| router.covered(client) & 1 << status.group != 0)
         };
         status.reached = self.neighbours.keys().filter(|key| covered(key)).count();

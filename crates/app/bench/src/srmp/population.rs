@@ -16,7 +16,7 @@ use srmp::model::{DataId, MemberId, Profile, StreamKey};
 use srmp::rate::Rate;
 
 use super::members::group;
-use crate::process::{Process, orders, say};
+use crate::process::{Process, orders, print_line};
 use crate::{BenchError, Launcher};
 
 /// Bytes of a message.
@@ -95,7 +95,7 @@ pub async fn measure(
     }
     for source in members.iter_mut().take(plan.sources) {
         let (objects, millis) = (plan.objects, plan.time.as_millis());
-        source.tell(&format!("speak {objects} {} {millis}", plan.per_s)).await?;
+        source.send_line(&format!("speak {objects} {} {millis}", plan.per_s)).await?;
     }
     let mut outcome = Outcome { members: plan.members, ..Outcome::default() };
     for source in members.iter_mut().take(plan.sources) {
@@ -131,7 +131,7 @@ pub async fn measure(
 /// Sends a request to all members, and then waits for all answers.
 async fn ask(members: &mut [Process], what: &str) -> Result<Vec<Vec<String>>, BenchError> {
     for member in members.iter_mut() {
-        member.tell(what).await?;
+        member.send_line(what).await?;
     }
     let mut answers = Vec::with_capacity(members.len());
     for member in members.iter_mut() {
@@ -157,7 +157,7 @@ pub(crate) async fn play(group: &str, number: &str, interface: &str, line: &str)
     let (host, mut events) = SrmpHost::open(config).map_err(|error| unusable(&error))?;
     let mut orders = orders();
     let mut state = State::new();
-    say("ready");
+    print_line("ready");
     loop {
         tokio::select! {
             order = orders.recv() => match order {
@@ -184,9 +184,9 @@ async fn obey(
             let number = |word: &str| word.parse::<f64>().unwrap_or(1.0);
             let plan = (number(objects) as u32, number(per_s), Duration::from_millis(number(millis) as u64));
             let spoken = speak(host, events, state, plan).await?;
-            say(&format!("spoken {spoken}"));
+            print_line(&format!("spoken {spoken}"));
         }
-        ["state"] => say(&format!("state {} {:016x}", state.len(), digest(state))),
+        ["state"] => print_line(&format!("state {} {:016x}", state.len(), digest(state))),
         ["counts"] => {
             let lost = host.io().emulated_losses;
             let [heard, nacks, repairs] = host.inspect(|endpoint| {
@@ -194,7 +194,7 @@ async fn obey(
                 let (sent, received) = (&counters.endpoint.sent, &counters.endpoint.received);
                 [received.datagrams, sent.nacks, counters.send.messages_repaired]
             });
-            say(&format!("counts {heard} {lost} {nacks} {repairs}"));
+            print_line(&format!("counts {heard} {lost} {nacks} {repairs}"));
         }
         _ => return Err(BenchError::Unusable(format!("`{}` is no order", words.join(" ")))),
     }

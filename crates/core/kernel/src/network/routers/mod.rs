@@ -7,7 +7,7 @@ use base::{Moment, NodeKey, Seed};
 use bytes::Bytes;
 use overlay::TopologyKind;
 use router::{
-    ClientConfig, ClientError, ClientFlags, ClientId, ClientKind, Event, FrameError, Lanes, LinkChange,
+    ClientConfig, ClientError, ClientFlags, ClientId, ClientKind, Event, Fifos, FrameError, LinkChange,
     MemoryPipe, Origin, PipeConfig, PipeStats, Priority, Router, RouterConfig, RouterId, RouterStats, pump,
     pump_noting,
 };
@@ -24,11 +24,11 @@ const PULL_DOWN: usize = 2;
 const NEVER: Duration = Duration::from_secs(u32::MAX as u64);
 
 /// A client of one of the node's routers: (router, client).
-pub(crate) type Place = (usize, ClientId);
+pub(crate) type RouterClient = (usize, ClientId);
 
 /// The client that represents one channel of a link to a neighbour.
 #[derive(Clone, Copy, Debug)]
-struct Port {
+struct Attachment {
     channel: u8,
     router: usize,
     client: ClientId,
@@ -56,7 +56,7 @@ pub struct ChannelStatus {
 }
 
 /// The routers of one node.
-pub(crate) struct Fabric {
+pub(crate) struct Routers {
     kind: TopologyKind,
     routers: Vec<Router<Packet, NetTopic>>,
     pipes: Vec<MemoryPipe>,
@@ -64,10 +64,10 @@ pub(crate) struct Fabric {
     services: ClientId,
     pipe: PipeConfig,
     group_pipe: PipeConfig,
-    neighbours: BTreeMap<NodeKey, Vec<Port>>,
+    neighbours: BTreeMap<NodeKey, Vec<Attachment>>,
     /// The neighbour that each client represents.
-    owners: BTreeMap<Place, NodeKey>,
-    relieved: VecDeque<Place>,
+    owners: BTreeMap<RouterClient, NodeKey>,
+    relieved: VecDeque<RouterClient>,
     ready: VecDeque<NodeKey>,
     /// The pipes of multicast groups, at the router that sends to neighbours.
     groups: Vec<ClientId>,
@@ -81,7 +81,7 @@ pub(crate) struct Fabric {
     overflows: VecDeque<(NodeKey, Priority)>,
 }
 
-impl Fabric {
+impl Routers {
     /// The routers of the node `key` in a network of this kind. `pipe` configures the clients of
     /// neighbours.
     pub(crate) fn new(now: Moment, key: NodeKey, seed: Seed, kind: TopologyKind, pipe: PipeConfig) -> Self {
@@ -119,18 +119,18 @@ impl Fabric {
     }
 
     /// Index of the router that sends to neighbours.
-    fn speaks(&self) -> usize {
+    fn sender(&self) -> usize {
         if self.kind == TopologyKind::Mesh { POP_UP } else { PRIMARY }
     }
 
     /// Index of the router that receives from neighbours.
-    fn hears(&self) -> usize {
+    fn receiver(&self) -> usize {
         if self.kind == TopologyKind::Mesh { PULL_DOWN } else { PRIMARY }
     }
 
-    fn port_at(&self, key: NodeKey, router: usize) -> Option<ClientId> {
-        let ports = self.neighbours.get(&key)?;
-        ports.iter().find(|port| port.router == router).map(|port| port.client)
+    fn client_at(&self, key: NodeKey, router: usize) -> Option<ClientId> {
+        let attachments = self.neighbours.get(&key)?;
+        attachments.iter().find(|attachment| attachment.router == router).map(|attachment| attachment.client)
     }
 
     /// Adds a neighbour, or replaces its former clients. `initiator`: this node made the link.
@@ -156,24 +156,24 @@ impl Fabric {
             TopologyKind::Hypercube => vec![(1, PRIMARY, both | upper)],
             TopologyKind::Tree | TopologyKind::Graph => vec![(1, PRIMARY, flags)],
         };
-        let mut ports = Vec::new();
+        let mut attachments = Vec::new();
         for (channel, router, flags) in plan {
             let config = ClientConfig { flags, rank, kind: ClientKind::Link, pipe: self.pipe.clone() };
             let client = self.routers[router].add_client(now, config)?;
             self.routers[router].handle_link(now, client, LinkChange::Up)?;
             self.owners.insert((router, client), key);
-            ports.push(Port { channel, router, client });
+            attachments.push(Attachment { channel, router, client });
         }
-        self.neighbours.insert(key, ports);
+        self.neighbours.insert(key, attachments);
         self.settle(now);
         Ok(())
     }
 
     /// Removes a neighbour and the messages that wait for it.
     pub(crate) fn neighbour_down(&mut self, now: Moment, key: NodeKey) {
-        let Some(ports) = self.neighbours.remove(&key) else { return };
+        let Some(attachments) = self.neighbours.remove(&key) else { return };
         self.end_directed(now, key);
-        for Port { router, client, .. } in ports {
+        for Attachment { router, client, .. } in attachments {
             self.routers[router].remove_client(now, client);
             self.owners.remove(&(router, client));
             self.relieved.push_back((router, client));
@@ -199,10 +199,12 @@ impl Fabric {
         frame: Bytes,
         datagram: bool,
     ) -> Result<(), FrameError> {
-        let ports = self.neighbours.get(&key).map(Vec::as_slice).unwrap_or_default();
+        let attachments = self.neighbours.get(&key).map(Vec::as_slice).unwrap_or_default();
         // One end has just begun or ceased to use the link. The stream layer above requests again
         // what is lost.
-        let Some(&Port { router, client, .. }) = ports.iter().find(|port| port.channel == channel) else {
+        let Some(&Attachment { router, client, .. }) =
+            attachments.iter().find(|attachment| attachment.channel == channel)
+        else {
             return Ok(());
         };
         let router = &mut self.routers[router];
@@ -216,8 +218,8 @@ impl Fabric {
 
     /// Sends a message of this node's services to all interested nodes. Returns the congested pipes
     /// in which it waits and from which it must not be dropped: pause its sender until each of them
-    /// was [relieved](Fabric::poll_relieved).
-    pub(crate) fn publish(&mut self, now: Moment, packet: Packet) -> Vec<Place> {
+    /// was [relieved](Routers::poll_relieved).
+    pub(crate) fn publish(&mut self, now: Moment, packet: Packet) -> Vec<RouterClient> {
         let mut waits_in = Vec::new();
         match self.routers[PRIMARY].submit(now, self.services, packet) {
             Ok(done) => waits_in.extend(done.waits_in.iter().map(|client| (PRIMARY, *client))),
@@ -227,10 +229,10 @@ impl Fabric {
             tracing::error!(%error, "routers of one node disagree");
         }
         self.take_all_events();
-        let speaks = self.speaks();
+        let sender = self.sender();
         waits_in.retain(|place| {
             self.owners.contains_key(place)
-                || place.0 == speaks
+                || place.0 == sender
                     && (self.groups.contains(&place.1) || self.directed.contains_key(&place.1))
         });
         waits_in
@@ -244,10 +246,10 @@ impl Fabric {
         self.settle(now);
     }
 
-    /// Declares or withdraws an offer: the topic may be sent by this node's services.
-    pub(crate) fn set_offer(&mut self, now: Moment, topic: NetTopic, any: bool) {
-        if let Err(error) = self.routers[PRIMARY].set_offer(now, self.services, topic, any) {
-            tracing::error!(%error, ?topic, "offer of this node not declared");
+    /// Declares or withdraws an advertisement: the topic may be sent by this node's services.
+    pub(crate) fn set_advertisement(&mut self, now: Moment, topic: NetTopic, any: bool) {
+        if let Err(error) = self.routers[PRIMARY].set_advertisement(now, self.services, topic, any) {
+            tracing::error!(%error, ?topic, "advertisement of this node not declared");
         }
         self.settle(now);
     }
@@ -272,34 +274,34 @@ impl Fabric {
         self.ready.pop_front()
     }
 
-    /// The next frame for a neighbour, from the given lanes, and its channel.
+    /// The next frame for a neighbour, from the given FIFOs, and its channel.
     pub(crate) fn poll_frame(
         &mut self,
         now: Moment,
         key: NodeKey,
-        lanes: Lanes,
+        fifos: Fifos,
         max: usize,
     ) -> Option<(u8, Bytes)> {
-        let (ports, routers) = (self.neighbours.get(&key)?, &mut self.routers);
-        let next = ports.iter().find_map(|port| {
-            let router = &mut routers[port.router];
-            Some((port.channel, router.poll_frame_of(now, port.client, lanes, max)?))
+        let (attachments, routers) = (self.neighbours.get(&key)?, &mut self.routers);
+        let next = attachments.iter().find_map(|attachment| {
+            let router = &mut routers[attachment.router];
+            Some((attachment.channel, router.poll_frame_of(now, attachment.client, fifos, max)?))
         });
         self.settle(now);
         next
     }
 
     /// Whether a pipe has exceeded its high-water mark.
-    pub(crate) fn is_congested(&self, (router, client): Place) -> bool {
+    pub(crate) fn is_congested(&self, (router, client): RouterClient) -> bool {
         self.routers[router].is_congested(client)
     }
 
     /// A pipe that is no longer congested, or has been removed.
-    pub(crate) fn poll_relieved(&mut self) -> Option<Place> {
+    pub(crate) fn poll_relieved(&mut self) -> Option<RouterClient> {
         self.relieved.pop_front()
     }
 
-    /// When [`Fabric::handle_timeout`] is due.
+    /// When [`Routers::handle_timeout`] is due.
     pub(crate) fn poll_timeout(&self) -> Option<Moment> {
         self.routers.iter().filter_map(Router::poll_timeout).min()
     }
@@ -346,7 +348,7 @@ impl Fabric {
         while let Some(client) = self.routers[place].poll_ready() {
             if let Some(&key) = self.owners.get(&(place, client)) {
                 self.ready.push_back(key);
-            } else if place == self.speaks() {
+            } else if place == self.sender() {
                 self.note_group_ready(client);
             }
         }
@@ -364,34 +366,35 @@ impl Fabric {
     /// Messages received from all neighbours.
     pub(crate) fn received_messages(&self) -> u64 {
         // Only neighbours send to this router through pipes.
-        self.routers[self.hears()].stats().received_messages
+        self.routers[self.receiver()].stats().received_messages
     }
 
     /// Messages sent to a neighbour.
     pub(crate) fn sent_to(&self, key: NodeKey) -> u64 {
-        let ports = self.neighbours.get(&key).into_iter().flatten();
-        let stats = ports.filter_map(|port| self.routers[port.router].pipe_stats(port.client));
+        let attachments = self.neighbours.get(&key).into_iter().flatten();
+        let stats = attachments
+            .filter_map(|attachment| self.routers[attachment.router].pipe_stats(attachment.client));
         stats.map(|stats| stats.sent_messages).sum()
     }
 
     /// The channels to a neighbour.
     pub(crate) fn channels(&self, key: NodeKey) -> Vec<ChannelStatus> {
-        let ports = self.neighbours.get(&key).map(Vec::as_slice).unwrap_or_default();
-        let status = |port: &Port| {
-            let router = &self.routers[port.router];
-            let (waiting, waiting_bytes) = router.queued(port.client)?;
+        let attachments = self.neighbours.get(&key).map(Vec::as_slice).unwrap_or_default();
+        let status = |attachment: &Attachment| {
+            let router = &self.routers[attachment.router];
+            let (waiting, waiting_bytes) = router.queued(attachment.client)?;
             Some(ChannelStatus {
-                channel: port.channel,
-                role: self.role(port.router),
-                flags: router.flags(port.client)?,
-                interests: router.interests(port.client).count(),
+                channel: attachment.channel,
+                role: self.role(attachment.router),
+                flags: router.flags(attachment.client)?,
+                interests: router.interests(attachment.client).count(),
                 waiting,
                 waiting_bytes,
-                congested: router.is_congested(port.client),
-                stats: router.pipe_stats(port.client)?.clone(),
+                congested: router.is_congested(attachment.client),
+                stats: router.pipe_stats(attachment.client)?.clone(),
             })
         };
-        ports.iter().filter_map(status).collect()
+        attachments.iter().filter_map(status).collect()
     }
 
     fn role(&self, place: usize) -> &'static str {

@@ -8,18 +8,18 @@ use std::collections::BTreeSet;
 
 impl Rti {
     /// Reports the outcome of the registration of a synchronization point to the registrant (4.15).
-    pub(super) fn tell_registration(
+    pub(super) fn notify_registration(
         &mut self,
         execution: ExecutionId,
         federate: FederateHandle,
         label: String,
         refusal: Option<SyncRefusal>,
     ) {
-        self.tell(execution, federate, sync_registration(label, refusal));
+        self.notify(execution, federate, sync_registration(label, refusal));
     }
 
     /// Announces a synchronization point (4.16).
-    pub(super) fn tell_announced(
+    pub(super) fn notify_announced(
         &mut self,
         execution: ExecutionId,
         to: BTreeSet<FederateHandle>,
@@ -31,24 +31,24 @@ impl Rti {
             user_supplied_tag: tag.into(),
         };
         for federate in to {
-            self.tell(execution, federate, Callback::AnnounceSynchronizationPoint(announce.clone()));
+            self.notify(execution, federate, Callback::AnnounceSynchronizationPoint(announce.clone()));
         }
     }
 
     /// Reports that a federation is synchronized (4.18).
-    pub(super) fn tell_synchronized(&mut self, execution: ExecutionId, point: Synchronized) {
+    pub(super) fn notify_synchronized(&mut self, execution: ExecutionId, point: Synchronized) {
         let failed = api::FederateHandleSet { federate_handle: point.failed.into_iter().collect() };
         let synchronized = api::FederationSynchronized {
             synchronization_point_label: point.label,
             failed_to_sync_set: Some(failed),
         };
         for federate in point.members {
-            self.tell(execution, federate, Callback::FederationSynchronized(synchronized.clone()));
+            self.notify(execution, federate, Callback::FederationSynchronized(synchronized.clone()));
         }
     }
 
     /// Reports the outcome of a name reservation (6.3, 6.6).
-    pub(super) fn tell_reserved(
+    pub(super) fn notify_reserved(
         &mut self,
         execution: ExecutionId,
         federate: FederateHandle,
@@ -57,13 +57,13 @@ impl Rti {
         multiple: bool,
     ) {
         for callback in reservation(names, granted, multiple) {
-            self.tell(execution, federate, callback);
+            self.notify(execution, federate, callback);
         }
     }
 
-    fn tell(&mut self, execution: ExecutionId, federate: FederateHandle, callback: Callback) {
-        self.with(execution, |x, shared| {
-            x.act(shared, |objects, effects| objects.tell(effects, federate, callback));
+    fn notify(&mut self, execution: ExecutionId, federate: FederateHandle, callback: Callback) {
+        self.with(execution, |execution, shared| {
+            execution.act(shared, |objects, effects| objects.notify(effects, federate, callback));
         });
     }
 }

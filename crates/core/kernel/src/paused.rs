@@ -1,36 +1,36 @@
 //! Federates that send faster than the network accepts. They are not read until the congested pipes
 //! have recovered.
 
-use crate::network::Place;
+use crate::network::RouterClient;
 use rti::CallerId;
 use std::collections::{BTreeMap, VecDeque};
 
 /// The paused callers, each with the congested pipes that it waits for.
 #[derive(Default)]
-pub(crate) struct Held {
-    by: BTreeMap<CallerId, Vec<Place>>,
+pub(crate) struct PausedCallers {
+    by: BTreeMap<CallerId, Vec<RouterClient>>,
     released: VecDeque<CallerId>,
 }
 
-impl Held {
-    /// Pauses the caller until its messages no longer wait in `places`.
-    pub(crate) fn hold(&mut self, caller: CallerId, places: Vec<Place>) {
-        if places.is_empty() {
+impl PausedCallers {
+    /// Pauses the caller until its messages no longer wait in `pipes`.
+    pub(crate) fn pause(&mut self, caller: CallerId, pipes: Vec<RouterClient>) {
+        if pipes.is_empty() {
             return;
         }
         let waits_in = self.by.entry(caller).or_default();
-        for place in places {
-            if !waits_in.contains(&place) {
-                waits_in.push(place);
+        for pipe in pipes {
+            if !waits_in.contains(&pipe) {
+                waits_in.push(pipe);
             }
         }
     }
 
     /// A pipe is no longer congested, or has been removed.
-    pub(crate) fn relieve(&mut self, place: Place) {
+    pub(crate) fn relieve(&mut self, pipe: RouterClient) {
         let released = &mut self.released;
         self.by.retain(|&caller, waits_in| {
-            waits_in.retain(|other| *other != place);
+            waits_in.retain(|other| *other != pipe);
             if waits_in.is_empty() {
                 released.push_back(caller);
             }
@@ -69,18 +69,18 @@ mod tests {
     #[test]
     fn a_caller_is_held_until_the_last_pipe_is_relieved() {
         let mut router: Router<Packet, NetTopic> = Router::new(RouterConfig::new(RouterId(1), base::Seed(1)));
-        let mut place = || (0, router.add_client(Moment::ZERO, ClientConfig::local()).unwrap());
-        let (a, b) = (place(), place());
+        let mut pipe = || (0, router.add_client(Moment::ZERO, ClientConfig::local()).unwrap());
+        let (a, b) = (pipe(), pipe());
         let (first, second) = (CallerId(1), CallerId(2));
-        let mut held = Held::default();
-        held.hold(first, vec![a, b]);
-        held.hold(second, vec![a]);
-        held.hold(second, Vec::new());
-        held.relieve(a);
-        assert_eq!(held.callers().collect::<Vec<_>>(), [first]);
-        assert_eq!(held.poll_released(), Some(second));
-        held.relieve(b);
-        assert_eq!(held.poll_released(), Some(first));
-        assert_eq!(held.poll_released(), None);
+        let mut paused = PausedCallers::default();
+        paused.pause(first, vec![a, b]);
+        paused.pause(second, vec![a]);
+        paused.pause(second, Vec::new());
+        paused.relieve(a);
+        assert_eq!(paused.callers().collect::<Vec<_>>(), [first]);
+        assert_eq!(paused.poll_released(), Some(second));
+        paused.relieve(b);
+        assert_eq!(paused.poll_released(), Some(first));
+        assert_eq!(paused.poll_released(), None);
     }
 }

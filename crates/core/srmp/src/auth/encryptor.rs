@@ -13,7 +13,7 @@ const KEY: usize = 28;
 
 /// Protects the datagrams of one epoch of a member.
 #[derive(Debug)]
-pub struct Sealer {
+pub struct Encryptor {
     profile: Profile,
     protection: Protection,
     cipher: Cipher,
@@ -25,8 +25,8 @@ pub struct Sealer {
     last: Option<Seq>,
 }
 
-impl Sealer {
-    /// Creates a sealer that uses the keyring's current key; `None` when the format has no
+impl Encryptor {
+    /// Creates an encryptor that uses the keyring's current key; `None` when the format has no
     /// protection.
     pub fn new(keyring: &Keyring, format: &Format, sender: MemberId, epoch: Epoch) -> Option<Self> {
         if format.protection() == Protection::None {
