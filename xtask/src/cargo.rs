@@ -46,7 +46,17 @@ pub(crate) fn clippy() -> anyhow::Result<()> {
     let features = mpi::features()?;
     let arguments =
         [&["clippy", "--workspace", "--all-targets", "--locked"], &features[..], &["--", "-D", "warnings"]];
-    call(&mut cargo(&arguments.concat()))
+    call(&mut cargo(&arguments.concat()))?;
+    // The program of `cargo demo`, without benchmarks, simulators and studies.
+    call(&mut cargo(&[
+        "clippy",
+        "--package=meshrti",
+        "--no-default-features",
+        "--locked",
+        "--",
+        "-D",
+        "warnings",
+    ]))
 }
 
 /// The variable with the seed of proptest's cases.

@@ -1,6 +1,7 @@
 //! Checks of the sources as text, for rules that no compiler and no lint checks.
 
 mod links;
+mod prose;
 #[cfg(test)]
 mod tests;
 
@@ -84,6 +85,7 @@ fn check_source(source: &Source, findings: &mut Findings) {
     if !source.is_generated() {
         check_length(source, findings);
         check_lines(source, findings);
+        findings.errors.extend(prose::faults(source));
     }
     if source.path.ends_with(".md") {
         let exists = |path: &str| root().join(path).exists();

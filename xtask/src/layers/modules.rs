@@ -67,13 +67,33 @@ fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// The names behind `crate::` in code outside comments and unit tests.
+/// The names behind `crate::` in code outside comments and unit tests, those in braces too.
 fn named(text: &str) -> BTreeSet<String> {
     let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
     let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
-    let after = lines.flat_map(|line| line.split("crate::").skip(1));
-    let name = |rest: &str| rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
-    after.map(name).filter(|name| !name.is_empty()).collect()
+    let code = lines.collect::<Vec<_>>().join("\n");
+    let parts = code.split("crate::").skip(1).flat_map(|rest| match rest.strip_prefix('{') {
+        Some(list) => in_braces(list),
+        None => vec![rest],
+    });
+    let name = |part: &str| part.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    parts.map(name).filter(|name: &String| !name.is_empty()).collect()
+}
+
+/// The items of a list up to its closing brace, each from its first letter on.
+fn in_braces(list: &str) -> Vec<&str> {
+    let mut depth = 0;
+    let mut starts = vec![0];
+    for (at, character) in list.char_indices() {
+        match character {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => starts.push(at + 1),
+            _ => {}
+        }
+    }
+    starts.into_iter().map(|start| list[start..].trim_start()).collect()
 }
 
 #[cfg(test)]
@@ -104,5 +124,11 @@ mod tests {
     fn comments_and_unit_tests_import_nothing() {
         let text = "use crate::a::B;\n/// [`x`](crate::c)\nfn f() { crate::d::g() }\n#[cfg(test)]\nmod tests {\n    use crate::e;\n}\n";
         assert_eq!(named(text), BTreeSet::from(["a".to_owned(), "d".to_owned()]));
+    }
+
+    #[test]
+    fn lists_in_braces_are_read() {
+        let text = "use crate::{a, b::{c, d},\n    Type, e::f};\npub(in crate::g) fn h() {}\n";
+        assert_eq!(named(text), BTreeSet::from(["a", "b", "Type", "e", "g"].map(str::to_owned)));
     }
 }

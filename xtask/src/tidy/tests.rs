@@ -86,3 +86,54 @@ fn the_projects_own_files_are_listed() {
     let files: Vec<PathBuf> = files().expect("git lists files").into_iter().map(PathBuf::from).collect();
     assert!(files.contains(&PathBuf::from("xtask/src/main.rs")));
 }
+
+#[test]
+fn bare_clauses_at_the_start_of_a_sentence_are_found() {
+    for text in [
+        "/// What a node says of itself.\n",
+        "//! Whoever means ill loses its session.\n",
+        "x; // Who comes late learns it.\n",
+        "// It is sent. What is lost\n// is sent again.\n",
+        "/// - Whose turn it is.\n",
+    ] {
+        let found = findings("a.rs", text).errors;
+        assert_eq!(found.len(), 1, "{text}: {found:?}");
+        assert!(found[0].contains("bare clause"), "{found:?}");
+    }
+    let found = findings("a.rs", "// It is sent. It may\n// be lost. What is lost is sent again.\n").errors;
+    assert!(found[0].starts_with("a.rs:2: "), "{found:?}");
+    for text in [
+        "// What may come here? Anything.\n",
+        "/// Whatever the order, all arrives.\n",
+        "/// The part of a federate, and what it has\n/// measured.\n",
+        "/// ```\n/// // What is this?\n/// What\n/// ```\n",
+        "let text = \"see https://example.org // What\";\n",
+    ] {
+        assert_eq!(findings("a.rs", text).errors, [""; 0], "{text}");
+    }
+    assert_eq!(findings("a.md", "What a node says.\n").errors, [""; 0], "prose may ask");
+}
+
+#[test]
+fn no_more_for_no_longer_is_found() {
+    for text in [
+        "// The node is no more part of it.\n",
+        "// I follow no more.\n",
+        "// a node that is not, or no more, part of it\n",
+        "/// It is\n/// no more known.\n",
+    ] {
+        let found = findings("a.rs", text).errors;
+        assert_eq!(found.len(), 1, "{text}: {found:?}");
+        assert!(found[0].contains("no longer"), "{found:?}");
+    }
+    for text in [
+        "// until there is no more data\n",
+        "// The stream accepts no more.\n",
+        "// It costs no more than one.\n",
+        "// It is no more than a hint.\n",
+        "// It makes no more calls.\n",
+        "let text = \"it is no more\";\n",
+    ] {
+        assert_eq!(findings("a.rs", text).errors, [""; 0], "{text}");
+    }
+}

@@ -9,9 +9,11 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 use federate::{Callback, hla};
 
 use crate::alarm;
+use crate::error::BenchError;
 use crate::member::Member;
 use crate::process::{PATIENCE, Process, orders, print_line};
-use crate::{BenchError, Rounds, role};
+use crate::role;
+use console::rounds::Rounds;
 
 /// An update of an entity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

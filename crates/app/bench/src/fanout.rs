@@ -5,11 +5,13 @@
 
 use std::time::Instant;
 
+use crate::error::BenchError;
 use crate::latency::share;
-use crate::member::{Member, Payload};
+use crate::member::{Member, Payload, flood};
+use crate::process::Launcher;
 use crate::process::Process;
+use crate::role;
 use crate::server::{Server, federation_name};
-use crate::{BenchError, Launcher, role};
 
 /// The settings of the benchmark.
 #[derive(Clone, Debug)]
@@ -128,7 +130,7 @@ impl Flood {
         let updates = publisher.federate.updates();
         let begun = Instant::now();
         let number = usize::try_from(count).unwrap_or(usize::MAX);
-        role::flood(&updates, self.object, self.payload, size, number).await?;
+        flood(&updates, self.object, self.payload, size, number).await?;
         let received = sinks.hear_number("got").await?;
         let taken = begun.elapsed().as_secs_f64();
         updates.drained().await?;

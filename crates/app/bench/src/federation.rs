@@ -8,12 +8,16 @@ use federate::{Federate, Options, fom};
 use tokio::task::JoinSet;
 
 use crate::entities::{self, Update};
+use crate::error::BenchError;
 use crate::groups::{Counts, Groups, await_reach};
+use crate::joined::Joined;
 use crate::latency::round_trips;
 use crate::member::{FOM, Member};
+use crate::process::Launcher;
 use crate::process::{Process, orders, print_line};
-use crate::server::{Joined, Server, federation_name};
-use crate::{BenchError, Launcher, role, usage};
+use crate::role;
+use crate::server::{Server, federation_name};
+use crate::usage;
 
 /// The work of federates.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -9,8 +9,11 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
+use crate::error::BenchError;
+use crate::process::Launcher;
 use crate::process::{Process, orders, print_line};
-use crate::{BenchError, Launcher, Rounds, role};
+use crate::role;
+use console::rounds::Rounds;
 
 /// Bytes that a relay reads at a time, and (`BATCH_BYTES`) a flood writes at a time: the same as in
 /// the federate library and the node.

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use kernel::report::{GroupReport, NodeSummary};
 
-use crate::BenchError;
+use crate::error::BenchError;
+use crate::joined::Joined;
 use crate::member::stalled;
 use crate::process::PATIENCE;
-use crate::server::Joined;
 use crate::status::report;
 
 /// Largest age of a node's report.

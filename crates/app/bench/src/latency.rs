@@ -11,12 +11,15 @@ use bytes::Bytes;
 use hla::api::RegisterObjectInstanceRequest;
 use hla::handle::ObjectInstanceHandle;
 
+use crate::error::BenchError;
 use crate::floor::Floor;
 use crate::member::{Member, reflected, stalled};
+use crate::process::Launcher;
 use crate::process::PATIENCE;
+use crate::role;
 use crate::server::{Server, federation_name};
 use crate::wire::message_bytes;
-use crate::{BenchError, Launcher, Rounds, role};
+use console::rounds::Rounds;
 
 /// The smallest payload, in bytes: a round is identified by its number.
 pub const SIZE_BYTES_MIN: usize = 8;

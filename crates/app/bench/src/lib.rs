@@ -1,7 +1,7 @@
 //! Measures any Federate Protocol server against the floor of the bare network.
 //!
 //! A benchmark here is a conversation of separate processes over loopback or a network: the
-//! measuring one, and its [`role`]s, which it starts from its own program and which end with it.
+//! measuring one, and its [roles](play()), which it starts from its own program and which end with it.
 //! Every result is put beside a *floor* measured in the same run with the same bytes: two sockets
 //! and the smallest honest relay between them. A number of microseconds characterizes a machine;
 //! its ratio to the floor characterizes the RTI.
@@ -17,7 +17,7 @@
 //! - [`srmp`]: multicast on real sockets, against bare UDP multicast;
 //! - [`floor`]: the relay and its ends, by themselves.
 //!
-//! Nothing here prints or decides: [`Rounds`] and plain structs come out, and the command makes
+//! Nothing here prints or decides: [`Rounds`](console::rounds::Rounds) and plain structs come out, and the command makes
 //! tables of them.
 
 mod alarm;
@@ -28,14 +28,15 @@ pub mod fanout;
 pub mod federation;
 pub mod floor;
 pub mod groups;
+mod joined;
 pub mod kills;
 pub mod latency;
 mod member;
 pub mod memory;
 pub mod objects;
+mod play;
 mod process;
-pub mod role;
-mod rounds;
+mod role;
 mod server;
 pub mod site;
 pub mod srmp;
@@ -45,7 +46,8 @@ mod usage;
 mod wire;
 
 pub use error::BenchError;
+pub use joined::Joined;
+pub use play::play;
 pub use process::Launcher;
-pub use rounds::Rounds;
-pub use server::{Joined, Server};
+pub use server::Server;
 pub use wire::message_bytes;

@@ -3,10 +3,10 @@
 use bytes::Bytes;
 use federate::hla::Exception;
 use federate::hla::api::ResignAction;
-use federate::{Callback, Callbacks, Federate, FederateError, Options, fom};
+use federate::{Callback, Callbacks, Federate, FederateError, Options, Updates, fom};
 use hla::handle::{AttributeHandle, ObjectClassHandle, ObjectInstanceHandle};
 
-use crate::BenchError;
+use crate::error::BenchError;
 use crate::process::PATIENCE;
 
 /// The object model of the benchmarks.
@@ -134,4 +134,20 @@ pub(crate) fn reflected(callback: Callback) -> Option<Bytes> {
 
 pub(crate) fn stalled(reason: &str) -> BenchError {
     BenchError::Stalled { reason: reason.to_owned(), seconds: PATIENCE.as_secs() }
+}
+
+/// Sends `count` updates of `size` bytes as fast as they are taken.
+pub(crate) async fn flood(
+    updates: &Updates,
+    object: ObjectInstanceHandle,
+    payload: Payload,
+    size: usize,
+    count: usize,
+) -> Result<(), BenchError> {
+    let value = bytes::Bytes::from(vec![1; size]);
+    for _ in 0..count {
+        updates.update_attribute_values(object, [(payload.attribute, value.clone())], "").await?;
+    }
+    updates.flush();
+    Ok(())
 }

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use hla::api::RegisterObjectInstanceRequest;
 
+use crate::error::BenchError;
 use crate::member::Member;
+use crate::process::Launcher;
+use crate::role;
 use crate::server::{Server, federation_name};
-use crate::{BenchError, Launcher, role};
 
 /// Number of attributes of the class of the registered objects.
 pub const ATTRIBUTES: usize = 40;

@@ -14,11 +14,14 @@ use federate::Callback;
 use hla::api::{RegisterObjectInstanceRequest, ResignAction};
 use tokio::task::JoinHandle;
 
+use crate::error::BenchError;
 use crate::member::{Member, received, reflected, stalled};
+use crate::process::Launcher;
 use crate::process::{PATIENCE, Process, orders, print_line};
+use crate::role;
 use crate::role::number;
 use crate::server::{Server, federation_name};
-use crate::{BenchError, Launcher, Rounds, role};
+use console::rounds::Rounds;
 
 /// The payload of the canary.
 const VALUE: &[u8] = b"canary";
@@ -72,14 +75,14 @@ async fn run_phases(
 
     let owner = role::owner(server.address(), &federation);
     let mut first = launcher.start(&owner).await?.0;
-    let mut phase = async |name, who: &mut Process, order: &str, word: &str| {
+    let mut phase = async |name, process: &mut Process, order: &str, word: &str| {
         progress(name);
         canary.begin();
         let begin = Instant::now();
         if !order.is_empty() {
-            who.send_line(order).await?;
+            process.send_line(order).await?;
         }
-        who.hear_within(word, PHASE_MAX).await?;
+        process.hear_within(word, PHASE_MAX).await?;
         phases.push(canary.phase(name, objects, begin.elapsed()).await);
         Ok::<(), BenchError>(())
     };
@@ -87,6 +90,10 @@ async fn run_phases(
     phase("register", &mut first, &register, "registered").await?;
     let mut late = launcher.start(&role::late(server.address(), &federation)).await?.0;
     phase("discover late", &mut late, &format!("discover {objects}"), "discovered").await?;
+    first.send_line(&format!("provide {objects}")).await?;
+    first.hear_within("counting", PHASE_MAX).await?;
+    late.send_line("request").await?;
+    phase("request values", &mut first, "", "provided").await?;
     late.send_line(&format!("remove {objects}")).await?;
     first.send_line("resign").await?;
     phase("resign and delete", &mut late, "", "removed").await?;
@@ -171,7 +178,8 @@ impl Canary {
     }
 }
 
-/// An owner of objects: `register COUNT`, `resign` and `terminate` are answered when they are done.
+/// An owner of objects: `register COUNT`, `resign` and `terminate` are answered when they are done,
+/// and `provide COUNT` when the values of that many objects have been requested.
 pub(crate) async fn play_owner(server: &str, federation: &str) -> Result<(), BenchError> {
     let mut orders = orders();
     let Member { federate, mut callbacks, .. } = Member::join(server, federation).await?;
@@ -179,7 +187,18 @@ pub(crate) async fn play_owner(server: &str, federation: &str) -> Result<(), Ben
     let attribute = federate.get_attribute_handle(class, "Value01").await?;
     federate.publish_object_class_attributes(class, [attribute]).await?;
     federate.set_automatic_resign_directive(ResignAction::DeleteObjects).await?;
-    tokio::task::spawn_local(async move { while callbacks.recv().await.is_some() {} });
+    let left = Rc::new(Cell::new(0_usize));
+    let requested = Rc::clone(&left);
+    tokio::task::spawn_local(async move {
+        while let Some(callback) = callbacks.recv().await {
+            if requested.get() > 0 && matches!(callback, Callback::ProvideAttributeValueUpdate(_)) {
+                requested.set(requested.get() - 1);
+                if requested.get() == 0 {
+                    print_line("provided");
+                }
+            }
+        }
+    });
     print_line("ready");
     while let Some(order) = orders.recv().await {
         match order.iter().map(String::as_str).collect::<Vec<_>>()[..] {
@@ -190,6 +209,10 @@ pub(crate) async fn play_owner(server: &str, federation: &str) -> Result<(), Ben
                 }
                 updates.drained().await?;
                 print_line("registered");
+            }
+            ["provide", count] => {
+                left.set(number(count)?);
+                print_line("counting");
             }
             ["resign"] => {
                 federate.resign_federation_execution(ResignAction::DeleteObjects).await?;
@@ -203,7 +226,7 @@ pub(crate) async fn play_owner(server: &str, federation: &str) -> Result<(), Ben
 }
 
 /// A late subscriber: `discover COUNT` and `remove COUNT` are answered when that many have been
-/// discovered or removed.
+/// discovered or removed. `request` requests the values of all of them.
 pub(crate) async fn play_late(server: &str, federation: &str) -> Result<(), BenchError> {
     let mut orders = orders();
     let mut member = Member::join(server, federation).await?;
@@ -212,7 +235,10 @@ pub(crate) async fn play_late(server: &str, federation: &str) -> Result<(), Benc
     print_line("ready");
     let mut subscribed = false;
     while let Some(order) = orders.recv().await {
-        let [what, count] = &order[..] else { continue };
+        let [what, count] = &order[..] else {
+            member.federate.request_class_attribute_value_update(class, [attribute], "").await?;
+            continue;
+        };
         let discover = what == "discover";
         if discover && !std::mem::replace(&mut subscribed, true) {
             member.federate.subscribe_object_class_attributes(class, [attribute]).await?;

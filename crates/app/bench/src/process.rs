@@ -11,8 +11,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::BenchError;
 use crate::cores::OnCore;
+use crate::error::BenchError;
 
 /// Longest silence of a process, or of the server, that may still mean work.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -28,7 +28,7 @@ pub struct Launcher {
 
 impl Launcher {
     /// `program` with `arguments`, followed by the words of a role, must call
-    /// [`role::play`](crate::role::play).
+    /// [`play`](crate::play()).
     pub fn new(
         program: impl Into<PathBuf>,
         arguments: impl IntoIterator<Item = impl Into<OsString>>,

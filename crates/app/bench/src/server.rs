@@ -1,8 +1,12 @@
 //! The server under test.
 
+use crate::error::BenchError;
 use crate::groups::Groups;
+use crate::joined::Joined;
+use crate::process::Launcher;
 use crate::process::Process;
-use crate::{BenchError, Launcher, role, usage};
+use crate::role;
+use crate::usage;
 
 /// The server under test: one that the benchmark starts in a process of its own, a network of such
 /// nodes, or any other server.
@@ -11,28 +15,6 @@ pub struct Server {
     /// The addresses of its nodes for federates; never empty.
     addresses: Vec<String>,
     own: Vec<Process>,
-}
-
-/// The links between the nodes of one network.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Joined {
-    /// Each node to the one before it.
-    Chain,
-    /// Each node to the first one.
-    Star,
-    /// Each node to every other one.
-    Mesh,
-}
-
-impl Joined {
-    /// Whether two nodes have a link to each other.
-    pub(crate) fn are_next(self, node: usize, other: usize) -> bool {
-        match self {
-            Joined::Chain => node.abs_diff(other) == 1,
-            Joined::Star => node != other && (node == 0 || other == 0),
-            Joined::Mesh => node != other,
-        }
-    }
 }
 
 impl Server {

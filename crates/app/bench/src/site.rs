@@ -8,11 +8,16 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 
+use crate::error::BenchError;
 use crate::groups::{Groups, STALE, await_reach, summary};
+use crate::joined::Joined;
 use crate::member::{Member, Payload, received, reflected};
+use crate::process::Launcher;
 use crate::process::{Process, orders, print_line};
-use crate::server::{Joined, federation_name, start_node};
-use crate::{BenchError, Launcher, Rounds, role, usage};
+use crate::role;
+use crate::server::{federation_name, start_node};
+use crate::usage;
+use console::rounds::Rounds;
 
 /// Bytes of the time stamp in a payload.
 const TIME_BYTES: usize = 8;

@@ -4,13 +4,16 @@ use std::time::Instant;
 
 use federate::Callback;
 
+use crate::error::BenchError;
 use crate::floor::Floor;
 use crate::latency::share;
 use crate::member::{Member, received, stalled};
+use crate::process::Launcher;
 use crate::process::{PATIENCE, Process};
+use crate::role;
 use crate::server::{Server, federation_name};
+use crate::usage;
 use crate::wire::message_bytes;
-use crate::{BenchError, Launcher, role, usage};
 
 /// The settings of the benchmark.
 #[derive(Clone, Debug)]

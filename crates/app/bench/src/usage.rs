@@ -1,6 +1,6 @@
 //! Resource usage of a process, from Linux's `/proc`.
 
-use crate::BenchError;
+use crate::error::BenchError;
 
 /// Clock ticks per second in `/proc/PID/stat`: fixed by the kernel's interface on all common
 /// machines.

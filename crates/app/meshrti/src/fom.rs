@@ -8,8 +8,8 @@ use hla::api::ResignAction;
 use hla::fom::{self, Diagnostic, Edition, Fdd, FomError, FomErrorKind, Limits, Module, Severity, Summary};
 use serde_json::json;
 
-use crate::exit::{Failure, Outcome, Status, say};
-use crate::report::{JsonFlag, Report};
+use console::exit::{Failure, Outcome, Status, say};
+use console::report::{JsonFlag, Report};
 
 /// Check and merge FOM modules.
 #[derive(clap::Args)]

@@ -2,38 +2,46 @@
 //!
 //! A subcommand is a module with `Args` (a [`clap::Args`]) and `run(&Args) -> Outcome`. To add one,
 //! write the module and add a line to [`Command`] and one to [`Command::run`]. Subcommands share
-//! [`exit`] (outcomes, printing, running async work) and [`report`] (`--json`).
+//! the library `console`: outcomes, printing,
+//! running async work, `--json`, tables.
 
+#[cfg(feature = "bench")]
 mod bench;
 mod demo;
-mod exit;
 mod fom;
 mod logging;
 mod mpi;
 mod network;
 mod open_files;
 mod ping;
-mod report;
 mod serve;
+#[cfg(feature = "shell")]
+mod shell;
+#[cfg(feature = "sim")]
 mod sim;
 mod srmp;
 mod status;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Arg, ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use crate::exit::Outcome;
+use console::exit::Outcome;
 
 /// An open HLA 4 run-time infrastructure (RTI).
 #[derive(Parser)]
-#[command(name = "meshrti", version, arg_required_else_help = true, after_help = EXAMPLES)]
+#[command(name = "meshrti", version, arg_required_else_help = true, max_term_width = 100, after_help = EXAMPLES)]
 struct Cli {
     #[command(flatten)]
     verbosity: logging::Verbosity,
     #[command(subcommand)]
     command: Command,
 }
+
+/// The subcommands that a build may leave out.
+const OPTIONAL: [&str; 4] = ["bench", "sim", "completions", "man"];
 
 const EXAMPLES: &str = "\
 Examples:
@@ -61,13 +69,21 @@ enum Command {
     /// Say whether a server answers, and how fast
     Ping(ping::Args),
     /// Measure a server against the floor of the bare network
+    #[cfg(feature = "bench")]
     Bench(bench::Args),
     /// Check and merge FOM modules
     Fom(fom::Args),
     /// Simulate a network of routers before building it
+    #[cfg(feature = "sim")]
     Sim(Box<sim::Args>),
     /// Use the multicast protocol SRMP by itself: send, recv
     Srmp(srmp::Args),
+    /// Print the completions of a shell
+    #[cfg(feature = "shell")]
+    Completions(shell::CompletionsArgs),
+    /// Write the manual pages into a folder
+    #[cfg(feature = "shell")]
+    Man(shell::ManArgs),
 }
 
 impl Command {
@@ -75,7 +91,11 @@ impl Command {
     /// errors for subcommands that print tables.
     const fn default_level(&self) -> &'static str {
         match self {
-            Command::Demo(_) | Command::Bench(_) | Command::Sim(_) | Command::Srmp(_) => "warn",
+            Command::Demo(_) | Command::Srmp(_) => "warn",
+            #[cfg(feature = "bench")]
+            Command::Bench(_) => "warn",
+            #[cfg(feature = "sim")]
+            Command::Sim(_) => "warn",
             _ => "info",
         }
     }
@@ -87,10 +107,16 @@ impl Command {
             Command::Network(args) => network::run(args),
             Command::Status(args) => status::run(args),
             Command::Ping(args) => ping::run(args),
+            #[cfg(feature = "bench")]
             Command::Bench(args) => bench::run(args),
             Command::Fom(args) => fom::run(args),
+            #[cfg(feature = "sim")]
             Command::Sim(args) => sim::run(args),
             Command::Srmp(args) => srmp::run(args),
+            #[cfg(feature = "shell")]
+            Command::Completions(args) => shell::completions(args, program()),
+            #[cfg(feature = "shell")]
+            Command::Man(args) => shell::man(args, program()),
         }
     }
 }
@@ -102,7 +128,88 @@ impl Command {
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse(); // wrong use ends here, with status 2
+    let cli = match parse() {
+        Ok(cli) => cli,
+        Err(status) => return status,
+    };
+    console::report::set_commit(env!("MESHRTI_COMMIT"));
     let started = logging::init(&cli.verbosity, cli.command.default_level());
-    exit::report(started.and_then(|()| cli.command.run(&cli.verbosity)))
+    report(started.and_then(|()| cli.command.run(&cli.verbosity)))
+}
+
+/// The grammar of the command line. `--help` is as short as `-h`, so that every page fits a screen.
+fn program() -> clap::Command {
+    let help =
+        Arg::new("help").short('h').long("help").global(true).action(ArgAction::HelpShort).display_order(102);
+    Cli::command().disable_help_flag(true).arg(help.help("Print help"))
+}
+
+/// Parses the command line. Wrong use is reported and ends with status 2; help ends with status 0.
+fn parse() -> Result<Cli, ExitCode> {
+    let program = program();
+    let words: Vec<OsString> = std::env::args_os().collect();
+    #[cfg(feature = "sim")]
+    let words = sim::with_kind(&program, words).map_err(|failure| report(Err(failure)))?;
+    let matches = program.clone().try_get_matches_from(words);
+    matches.and_then(|matches| Cli::from_arg_matches(&matches)).map_err(|error| {
+        // A failure to print is ignored: nothing else can tell the user.
+        let _ = error.print();
+        if let Some(hint) = hint(&program, &error) {
+            logging::finish(&format!("hint: {hint}\n"));
+        }
+        ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+    })
+}
+
+/// A hint for a wrong command line that its error does not give.
+fn hint(program: &clap::Command, error: &clap::Error) -> Option<String> {
+    #[cfg(feature = "sim")]
+    if let Some(hint) = sim::options_hint(program, error) {
+        return Some(hint);
+    }
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let is_left_out = OPTIONAL.contains(&name.as_str()) && program.find_subcommand(name).is_none();
+    is_left_out.then(|| format!("this build has no `{name}`; `cargo build --release` makes one that has"))
+}
+
+/// Reports a failure to the user, and the outcome to the shell.
+fn report(outcome: Outcome) -> ExitCode {
+    let (status, text) = match outcome {
+        Ok(status) => (status, String::new()),
+        Err(failure) => (failure.status(), failure.to_string()),
+    };
+    logging::finish(&text);
+    ExitCode::from(status as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COLUMNS: usize = 100;
+    const LINES: usize = 50;
+
+    /// Checks the help of a subcommand and of all below it.
+    fn check(command: &clap::Command, path: &str) {
+        let mut shown = command.clone().term_width(COLUMNS);
+        let text = shown.render_help().to_string();
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        let fits = text.lines().count() <= LINES && widest <= Some(COLUMNS);
+        assert!(fits, "{path}: {} lines, {widest:?} columns\n{text}", text.lines().count());
+        for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+            check(below, &format!("{path} {}", below.get_name()));
+        }
+    }
+
+    #[test]
+    fn every_help_page_fits_a_screen() {
+        let mut program = program();
+        program.build();
+        check(&program, "meshrti");
+    }
+
+    #[test]
+    fn the_grammar_is_sound() {
+        program().debug_assert();
+    }
 }

@@ -72,9 +72,9 @@ mod with_mpi {
     use std::rc::Rc;
     use std::time::Duration;
 
-    use node::link::Fabric;
+    use node::link::LinkProvider;
 
-    use crate::exit::Failure;
+    use console::exit::Failure;
 
     /// The job that this process is a rank of.
     pub(crate) struct Job(link_mpi::Job);
@@ -100,7 +100,7 @@ mod with_mpi {
             self.0.host()
         }
 
-        pub(crate) fn fabric(&self) -> Rc<dyn Fabric> {
+        pub(crate) fn provider(&self) -> Rc<dyn LinkProvider> {
             Rc::new(self.0.rank())
         }
 
@@ -115,9 +115,9 @@ mod without_mpi {
     use std::rc::Rc;
     use std::time::Duration;
 
-    use node::link::Fabric;
+    use node::link::LinkProvider;
 
-    use crate::exit::Failure;
+    use console::exit::Failure;
 
     /// A build without MPI has no jobs.
     pub(crate) enum Job {}
@@ -144,7 +144,7 @@ mod without_mpi {
             match *self {}
         }
 
-        pub(crate) fn fabric(&self) -> Rc<dyn Fabric> {
+        pub(crate) fn provider(&self) -> Rc<dyn LinkProvider> {
             match *self {}
         }
 

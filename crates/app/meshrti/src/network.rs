@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use node::{DEFAULT_STATE_DIRECTORY, StateError, StateFile};
 
-use crate::exit::{Failure, Outcome, Status, say};
+use console::exit::{Failure, Outcome, Status, say};
 
 /// See to what a node keeps of its network.
 #[derive(clap::Args)]

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use bench::Rounds;
+use console::rounds::Rounds;
 use federate::{Federate, FederateError, Options};
 
-use crate::exit::{Failure, Outcome, Status, block_on, say};
-use crate::report::{JsonFlag, Report};
+use console::exit::{Failure, Outcome, Status, block_on, say};
+use console::report::{JsonFlag, Report};
 
 /// Say whether a server answers, and how fast.
 #[derive(clap::Args)]

@@ -8,8 +8,8 @@ use node::link::{LinkListen, LinkUrl, MulticastUrl};
 use node::{Config, DEFAULT_STATE_DIRECTORY, Node, StateError, StateFile};
 use tracing::{info, warn};
 
-use crate::exit::{Failure, Outcome, Status, say};
 use crate::{logging, mpi, open_files};
+use console::exit::{Failure, Outcome, Status, say};
 
 /// The configuration file that is read if it exists and no other is named.
 const DEFAULT_CONFIG: &str = "meshrti.toml";
@@ -18,46 +18,45 @@ const DEFAULT_CONFIG: &str = "meshrti.toml";
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  meshrti serve
   meshrti serve --listen tcp://127.0.0.1:15164 --fom-dir ./foms
   meshrti serve --config /etc/meshrti.toml --name range-west
   meshrti serve --name NORFOLK --network-listen tcp://*:15160
   meshrti serve --name MAUI --join tcp://norfolk:15160
   meshrti serve --name MAUI --link tcp://norfolk:15160,delay=60ms,best-effort=udp
-  meshrti serve --name MAUI --join tcp://norfolk:15160 --link srmp://239.255.44.32:4420,interface=eth0
+  meshrti serve --join tcp://norfolk:15160 --link srmp://239.255.44.32:4420,interface=eth0
   mpirun -n 4 meshrti serve --mpi --topology mesh
 
-It prints `listening on tcp://HOST:PORT` for each address, `listening for nodes on URL` for those of a network, and `ready`; the log goes to the standard error.
-Flags overrule the configuration. Without --config, `meshrti.toml` in the present folder is read if it is there.
-It stops on Ctrl-C or a termination signal: nobody is accepted any more, federates are told, what is queued is
-written. A second Ctrl-C stops it at once.")]
+Without --config, `meshrti.toml` in the present folder is read if it is there; flags overrule it.
+The addresses and `ready` go to the standard output, the log to the standard error. Ctrl-C stops the
+node after it has told its federates; a second Ctrl-C stops it at once.")]
 pub(crate) struct Args {
     /// The configuration
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where to listen, in place of the configured addresses; may be given several times
+    /// Where to listen for federates, in place of the configured addresses
     #[arg(short, long, value_name = "URL")]
     listen: Vec<ListenAddress>,
-    /// What the node calls itself
+    /// Name of the node
     #[arg(short, long)]
     name: Option<String>,
-    /// A folder with FOM modules that federates may name, in addition to the configured ones
+    /// Another folder with FOM modules that federates may name
     #[arg(long, value_name = "DIR")]
     fom_dir: Vec<PathBuf>,
     /// Join the network that this node is part of; it tells the rest
     #[arg(long, value_name = "URL")]
     join: Option<LinkUrl>,
-    /// Make and keep a link to another node; may be given several times, in addition to the configured ones
+    /// Make and keep another link to a node, or share multicast groups
     ///
-    /// `srmp://GROUP:PORT` shares multicast groups with the other nodes of the site: what several of them want is sent once. With
-    /// the options interface=eth0, groups=8, ttl=1, key=FILE, rate-min=100Mbit/s, and those of an emulated line. It comes in
-    /// addition to links, which it needs.
+    /// `srmp://GROUP:PORT` shares multicast groups with the other nodes of the site: what several
+    /// of them want is sent once. With the options interface=eth0, groups=8, ttl=1, key=FILE,
+    /// rate-min=100Mbit/s, and those of an emulated line. It comes in addition to links, which it
+    /// needs.
     ///
     /// Options follow the URL: delay=20ms, jitter=2ms, loss=0.5%, rate=10Mbit/s (emulated, in both directions; with back-
     /// before them for what the other side sends), best-effort=stream|udp|datagram, mtu=1400, pin=SHA256.
-    #[arg(long, value_name = "URL[,OPTION=VALUE]...")]
+    #[arg(long, value_name = "URL[,OPTION=VALUE]")]
     link: Vec<Link>,
-    /// Where to listen for other nodes, in place of the configured addresses; may be given several times
+    /// Where to listen for nodes, in place of the configured addresses
     #[arg(long, value_name = "URL")]
     network_listen: Vec<LinkListen>,
     /// The shape of the network: tree, mesh, hypercube or graph
@@ -66,26 +65,28 @@ pub(crate) struct Args {
     /// Allow several ways between two nodes of a tree or graph
     #[arg(long)]
     redundancy: bool,
-    /// Where to keep who votes in the network, so that this node has its vote again when it is started again; `none`: nowhere
+    /// Where to keep this node's vote in the network; `none`: nowhere
     ///
-    /// Default for a node with a name: the folder `meshrti-state` in the present one. Of a network that lost a majority of its
-    /// nodes, those that come back with their state found the successor by themselves.
+    /// Default for a node with a name: the folder `meshrti-state` in the present one. Of a network
+    /// that lost a majority of its nodes, those that come back with their state found the successor
+    /// by themselves.
     #[arg(long, value_name = "DIR")]
     state: Option<String>,
-    /// Found the network, though this node has links
+    /// Create the network, though this node has links
     #[arg(long)]
     bootstrap: bool,
-    /// Be a rank of an MPI job: every rank is a node, all ranks are the network, and its links are MPI messages
+    /// Be a rank of an MPI job, whose ranks are the nodes of the network
     ///
-    /// Start it with `mpirun` or `srun`. The nodes are called NAME-0, NAME-1, ... (NAME: see --name; `rank` without it). Ranks
-    /// on one host listen on ports that follow each other.
+    /// Start it with `mpirun` or `srun`. The nodes are called NAME-0, NAME-1, ... (NAME: see
+    /// --name; `rank` without it). Ranks on one host listen on ports that follow each other.
     #[arg(long, conflicts_with_all = ["join", "link", "bootstrap"])]
     mpi: bool,
-    /// With --mpi and --topology tree: how many nodes connect to each upper one
+    /// With --mpi and --topology tree: nodes that connect to each upper one
     #[arg(long, value_name = "NODES", default_value_t = 4, requires = "mpi", value_parser = clap::value_parser!(u32).range(1..))]
     fan_out: u32,
-    /// With --mpi: the longest pause between two looks for messages. Shorter: what comes after a silence waits less, and an
-    /// idle rank needs more processor time
+    /// With --mpi: the longest pause between two looks for messages
+    ///
+    /// Shorter: what comes after a silence waits less, and an idle rank needs more processor time.
     #[arg(long, value_name = "TIME", default_value = "1ms", requires = "mpi", value_parser = humantime::parse_duration)]
     mpi_poll: std::time::Duration,
     /// Check the configuration and stop
@@ -238,7 +239,7 @@ async fn serve(config: &Config, job: Option<&mpi::Job>) -> Outcome {
     open_files::allow(&config);
     let file = state_file(&mut config, job.is_some())?;
     let kernel = node::kernel_with(&config, file.as_ref()).map_err(Failure::wrong_use)?;
-    let node = Node::bind_in(job.map(mpi::Job::fabric), &config, kernel).await.map_err(|error| {
+    let node = Node::bind_in(job.map(mpi::Job::provider), &config, kernel).await.map_err(|error| {
         let hint = match error.address.starts_with(MulticastUrl::SCHEME) {
             true => {
                 "`ip -br address` shows what there is; --link srmp://GROUP:PORT,interface=NAME chooses one"

@@ -14,8 +14,8 @@ use kernel::report::{
 };
 use serde_json::json;
 
-use crate::exit::{Failure, Outcome, Status, block_on, say};
-use crate::report::{JsonFlag, Report};
+use console::exit::{Failure, Outcome, Status, block_on, say};
+use console::report::{JsonFlag, Report};
 
 /// Say what runs on a server: federations and their members, what waits for them, and the network of nodes that it is part of.
 #[derive(clap::Args)]

@@ -170,7 +170,7 @@ fn srmp_reports_costs_and_delays_beside_bare_sockets() {
     assert_numbers(&rows[4], &["p50_us", "floor_p50_us", "added_p50_us", "offered_per_s"]);
 }
 
-/// What entities send is the same in both worlds, and all of it arrives.
+/// Entities send the same in both worlds, and all of it arrives.
 #[test]
 fn entities_do_the_same_on_this_machine_and_in_the_simulator() {
     let text = "kind = \"federation\"\ntitle = \"entities\"\n\n[nodes]\ncount = 2\n\n[hosts]\npinned = true\n\n\

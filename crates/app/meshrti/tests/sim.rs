@@ -165,7 +165,9 @@ fn ctrl_c_ends_every_experiment_with_groups_at_once() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("stopped");
     let to = folder.to_str().expect("a path of letters");
     let check = |name: &str, files: &[&str]| {
-        let (status, said) = stopped(&[&[name, "--replications", "1000"], files].concat());
+        // srmp-goals has one run only.
+        let more: &[&str] = if name == "srmp-goals" { &[] } else { &["--replications", "1000"] };
+        let (status, said) = stopped(&[&[name], more, files].concat());
         assert_eq!(status, Some(130), "{name}: {said}");
         assert!(said.contains("stopped by the user") && !said.contains("NaN"), "{name}: {said}");
     };
@@ -260,7 +262,7 @@ fn late_starters_part_the_tree_in_two(report: &Value) {
 
 /// The built-in scenario made small.
 fn small() -> String {
-    let text = include_str!("../scenarios/router-tree-vs-mesh.toml");
+    let text = include_str!("../../../studies/routers/scenarios/router-tree-vs-mesh.toml");
     let (text, _) = text.split_once("# Figure 18").expect("the second study");
     text.replace("fan_outs = [2, 2, 4]", "fan_outs = [2, 2]")
         .replace("federates_per_leaf = 6", "federates_per_leaf = 2")
@@ -318,10 +320,13 @@ fn table_1_of_the_router_paper_is_counted_by_the_routers() {
 #[test]
 fn there_is_a_list_and_every_scenario_can_be_shown() {
     let list = report(&["list"]);
-    assert_eq!(list["rows"][0]["scenario"], "router-tree-vs-mesh");
+    let rows = list["rows"].as_array().expect("rows");
+    for name in ["router-tree-vs-mesh", "juo", "via-torus", "srmp-q5", "interest-scale", "calibrate"] {
+        assert!(rows.iter().any(|row| row["scenario"] == name), "{name}: {list}");
+    }
     let shown = meshrti(&["sim", "router-tree-vs-mesh", "--show"]);
     let text = String::from_utf8_lossy(&shown.stdout);
-    assert_eq!(text, include_str!("../scenarios/router-tree-vs-mesh.toml"));
+    assert_eq!(text, include_str!("../../../studies/routers/scenarios/router-tree-vs-mesh.toml"));
 }
 
 #[test]
@@ -340,6 +345,23 @@ fn wrong_use_is_told_precisely() {
         error.contains("tree, 4 hops, 1 pairs: the number of hops must be from 0 to 2, not 4"),
         "{error}"
     );
+}
+
+#[test]
+fn a_file_has_the_options_of_its_kind() {
+    let path = file("kind.toml", &small());
+    let path = path.to_str().expect("plain");
+    let named = meshrti(&["sim", "router-networks", path, "--show"]);
+    assert_eq!(named.stdout, meshrti(&["sim", path, "--show"]).stdout);
+    assert_eq!(named.stdout, meshrti(&["--quiet", "sim", path, "--show"]).stdout);
+    let (status, error) = refusal(&[path, "--trace", "t.json"]);
+    assert_eq!(status, Some(2), "{error}");
+    assert!(error.contains("hint: --trace is an option of network, via-torus"), "{error}");
+    let other = file("other.toml", "kind = \"flight\"");
+    let (status, error) = refusal(&[other.to_str().expect("plain")]);
+    assert!(status == Some(2) && error.contains("unknown kind `flight`, expected `network`"), "{error}");
+    let (status, error) = refusal(&["--seed", "3", "juo"]);
+    assert!(status == Some(2) && error.contains("hint: meshrti sim SCENARIO --seed"), "{error}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use base::{Moment, Rng, Seed};
 use crate::jitter::JitterProcess;
 use crate::loss::LossProcess;
 use crate::schedule::{Phases, Schedule};
-use crate::spec::{LineSpec, Order};
+use crate::spec::{LineSpec, PacketOrder};
 use crate::stats::{LineCounters, QueueStats};
 use crate::transmitter::{OnLine, Transmitter};
 
@@ -199,7 +199,7 @@ impl Channel {
     fn travel(&mut self, departed: Moment) -> Moment {
         let spec = self.phases.spec();
         let mut arrives = departed + self.jitter.draw(spec.delay);
-        if spec.order == Order::Fifo {
+        if spec.order == PacketOrder::Fifo {
             arrives = arrives.max(self.last_arrival);
         }
         if let Some(reorder) = spec.reorder.filter(|reorder| reorder.share.draw(&mut self.reorder)) {

@@ -41,6 +41,6 @@ pub use loss::{GilbertElliott, Loss, LossProcess, LossTrace, Step, TRACE_LENGTH_
 pub use scenario::{LossAt, Losses, Scenario, UnknownName};
 pub use schedule::{PHASES_MAX, Phase, Phases, Schedule};
 pub use share::Share;
-pub use spec::{DELAY_MAX, LineSpec, Order, Reorder, SpecError};
+pub use spec::{DELAY_MAX, LineSpec, PacketOrder, Reorder, SpecError};
 pub use stats::{LineCounters, QueueStats};
 pub use transmitter::{OnLine, Transmitter};

@@ -31,7 +31,7 @@ pub struct LineSpec {
     pub queue: Option<usize>,
     /// Whether jitter may let datagrams overtake each other. `order=fifo` (the default) or
     /// `order=free`.
-    pub order: Order,
+    pub order: PacketOrder,
     /// Datagrams that are held back, whatever the order. `reorder=1%:20ms`.
     pub reorder: Option<Reorder>,
     /// Share of datagrams that arrive twice. `duplicate=0.1%`.
@@ -43,7 +43,7 @@ pub struct LineSpec {
 
 /// Whether a line keeps the order of its datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Order {
+pub enum PacketOrder {
     /// No datagram arrives before one that was offered earlier, except those of
     /// [`LineSpec::reorder`].
     #[default]
@@ -201,10 +201,10 @@ fn in_range(text: &str, time: Duration) -> Result<Duration, String> {
     Ok(time)
 }
 
-fn parse_order(text: &str) -> Result<Order, String> {
+fn parse_order(text: &str) -> Result<PacketOrder, String> {
     match text {
-        "fifo" => Ok(Order::Fifo),
-        "free" => Ok(Order::Free),
+        "fifo" => Ok(PacketOrder::Fifo),
+        "free" => Ok(PacketOrder::Free),
         _ => Err(format!("`{text}` is no order; write `fifo` or `free`")),
     }
 }
@@ -274,7 +274,7 @@ impl LineSpec {
     }
 }
 
-impl fmt::Display for Order {
+impl fmt::Display for PacketOrder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Fifo => "fifo",

@@ -11,7 +11,7 @@ use futures_core::Stream;
 use hla::api::ExceptionData;
 use hla::api::callback_request::CallbackRequest;
 
-use crate::federate::Guard;
+use crate::guard::Guard;
 use crate::state::{Queued, Shared, State};
 
 /// Largest number of callbacks that are taken from the driver at a time.

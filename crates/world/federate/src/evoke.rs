@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
-use crate::{Callback, Callbacks, Federate};
+use crate::callbacks::Callbacks;
+use crate::federate::Federate;
+use hla::api::callback_request::CallbackRequest as Callback;
 
 impl Callbacks {
     /// Evoke Callback: passes one callback to `deliver`, and waits up to `min` for it if there is

@@ -11,6 +11,7 @@ use crate::call::Call;
 use crate::callbacks::Callbacks;
 use crate::driver::Driver;
 use crate::error::{ConnectError, FederateError};
+use crate::guard::Guard;
 use crate::options::Options;
 use crate::state::Shared;
 use crate::updates::Updates;
@@ -23,20 +24,6 @@ use crate::updates::Updates;
 #[derive(Clone)]
 pub struct Federate {
     guard: Arc<Guard>,
-}
-
-/// Ends the session when nobody holds it any longer.
-pub(crate) struct Guard {
-    pub(crate) shared: Arc<Shared>,
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        let mut state = self.shared.lock();
-        let now = state.now();
-        state.session.terminate(now);
-        state.wake_driver();
-    }
 }
 
 impl Federate {

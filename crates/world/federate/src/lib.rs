@@ -37,11 +37,13 @@
 
 mod call;
 mod callbacks;
+mod counts;
 mod driver;
 mod error;
 mod evoke;
 mod federate;
 pub mod fom;
+mod guard;
 mod logical_clock;
 mod options;
 mod pending;

@@ -17,10 +17,10 @@ use hla::api::{CallbackRequest as CallbackMessage, ConnectionLost};
 use tokio::net::tcp::OwnedWriteHalf;
 use tracing::{debug, info, warn};
 
+use crate::counts::Counts;
 use crate::error::FederateError;
 use crate::options::Options;
 use crate::pending::{Answered, Pending};
-use crate::updates::Counts;
 
 /// Most bytes that one write call gets while messages are small.
 const WRITE_BYTES: usize = 256 << 10;

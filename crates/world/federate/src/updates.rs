@@ -6,13 +6,12 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use fedpro::client::CallError;
-use hla::api::call_response::CallResponse;
 use hla::api::{Request, SendInteractionRequest, UpdateAttributeValuesRequest};
 use hla::handle::{AttributeHandle, InteractionClassHandle, ObjectInstanceHandle, ParameterHandle};
 
 use crate::call::encode;
 use crate::error::FederateError;
-use crate::federate::Guard;
+use crate::guard::Guard;
 
 /// Sends updates and interactions without waiting for their results.
 ///
@@ -40,29 +39,6 @@ pub struct UpdateCounts {
     pub failed: u64,
     /// The last exception.
     pub last_error: Option<FederateError>,
-}
-
-/// The counting part of the shared state.
-#[derive(Debug, Default)]
-pub(crate) struct Counts {
-    succeeded: u64,
-    failed: u64,
-    last_error: Option<FederateError>,
-    /// The first exception since `drained` last returned one.
-    unreported: Option<FederateError>,
-}
-
-impl Counts {
-    pub(crate) fn note(&mut self, response: CallResponse) {
-        if let CallResponse::ExceptionData(data) = response {
-            let error = FederateError::raised(data);
-            self.failed += 1;
-            self.unreported.get_or_insert_with(|| error.clone());
-            self.last_error = Some(error);
-        } else {
-            self.succeeded += 1;
-        }
-    }
 }
 
 impl Updates {

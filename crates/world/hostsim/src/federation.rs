@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use base::{Moment, Seed};
-use fabric::arrivals::{Gaps, Sources};
-use fabric::units::{Picos, Share};
 use kernel::TopologyKind;
+use netmodel::arrivals::{Gaps, Sources};
+use netmodel::units::{Picos, Share};
 use netsim::cluster::Ethernet;
 use workload::{ConfigError, Emission, Generator, Mode, Workload};
 
@@ -301,13 +301,13 @@ impl Federation {
     pub fn script(&self, task: usize) -> Result<Vec<Update>, FederationError> {
         match self.work[task].task {
             Task::Entities { workload, run, .. } => Ok(self.updates(task, workload, run)?.collect()),
-            Task::Paced { count, mean_gap, .. } => Ok(self.at_its_pace(task, count, mean_gap)),
+            Task::Paced { count, mean_gap, .. } => Ok(self.paced_updates(task, count, mean_gap)),
             _ => Ok(Vec::new()),
         }
     }
 
     /// The updates of a federate that makes `count` of them at random moments.
-    fn at_its_pace(&self, task: usize, count: u32, mean_gap: Duration) -> Vec<Update> {
+    fn paced_updates(&self, task: usize, count: u32, mean_gap: Duration) -> Vec<Update> {
         let mean = Picos::from_nanos(u64::try_from(mean_gap.as_nanos()).unwrap_or(u64::MAX));
         let mut gaps = Sources::new(Gaps::Poisson(mean), 1, self.seed_of(task));
         let size_bytes = self.work[task].size_bytes;

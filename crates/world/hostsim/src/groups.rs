@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::ops::{Add, Sub};
 
 use base::{Moment, Rng, Seed};
-use fabric::units::Share;
 use kernel::Kernel;
-use netsim::casts::{CastSettings, CastTotals, Casts, FRAME_BYTES, address};
+use netmodel::units::Share;
+use netsim::multicast::{FRAME_BYTES, GroupSettings, GroupTotals, MulticastGroups, address};
 use rand_core::RngCore;
 
 use crate::federation::Multicast;
@@ -22,7 +22,7 @@ const DATAGRAMS_AT_ONCE: usize = 16;
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Carried {
     /// Traffic in the groups.
-    pub groups: CastTotals,
+    pub groups: GroupTotals,
     /// Datagrams lost on the way to a member or dropped by a full socket, counted for each member
     /// that missed one.
     pub lost_datagrams: u64,
@@ -70,7 +70,7 @@ pub(crate) fn of_kernel(multicast: &Multicast) -> kernel::Multicast {
 /// The groups of a node.
 #[derive(Debug)]
 pub(crate) struct Groups {
-    casts: Casts,
+    multicast: MulticastGroups,
     socket: SocketId,
     loss: Share,
     losses: Rng,
@@ -81,9 +81,9 @@ impl Groups {
     /// Creates a node without memberships. Datagrams arrive at `socket`. Losses have a random
     /// stream of their own, derived from `seed`.
     pub(crate) fn new(multicast: &Multicast, socket: SocketId, seed: Seed) -> Self {
-        let settings = CastSettings { rate_min: multicast.rate_min, waiting_max: WAITING_MAX };
+        let settings = GroupSettings { rate_min: multicast.rate_min, waiting_max: WAITING_MAX };
         Self {
-            casts: Casts::new(settings, seed.split("protocol")),
+            multicast: MulticastGroups::new(settings, seed.split("protocol")),
             socket,
             loss: multicast.loss,
             losses: seed.split("losses").rng(),
@@ -96,12 +96,12 @@ impl Groups {
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Moment> {
-        self.casts.poll_timeout()
+        self.multicast.poll_timeout()
     }
 
     /// Its traffic so far.
     pub(crate) fn carried(&self) -> Carried {
-        Carried { groups: self.casts.totals(), lost_datagrams: self.lost, asked_again: 0 }
+        Carried { groups: self.multicast.totals(), lost_datagrams: self.lost, asked_again: 0 }
     }
 
     /// Reads datagrams. As with the emulated line of a live node, losses happen between socket and
@@ -116,7 +116,7 @@ impl Groups {
             turn.spend(turn.costs().datagram_take_ns);
             let from = address(datagram.from.0);
             let (group, alone) = (datagram.group, datagram.alone);
-            self.casts.handle_datagram(turn.now(), group, from, alone, &datagram.bytes);
+            self.multicast.handle_datagram(turn.now(), group, from, alone, &datagram.bytes);
         }
         turn.leave_rest(self.socket);
     }
@@ -127,17 +127,17 @@ impl Groups {
         let mut any = false;
         loop {
             let before = kernel.link_messages();
-            let took = self.casts.settle(kernel, turn.now());
+            let took = self.multicast.settle(kernel, turn.now());
             let after = kernel.link_messages();
             let crossed = (after.received - before.received) + (after.grouped - before.grouped);
             turn.spend(crossed as f64 * turn.costs().link_message_ns / 2.0);
             let heard = after.services_received - before.services_received;
             turn.spend(heard as f64 * turn.costs().remote_message_ns / 2.0);
             if took {
-                turn.set_groups(self.casts.groups().fold(0, |all, group| all | 1 << group));
+                turn.set_groups(self.multicast.groups().fold(0, |all, group| all | 1 << group));
             }
             let mut sent = false;
-            while let Some(datagram) = self.casts.poll_transmit(turn.now()) {
+            while let Some(datagram) = self.multicast.poll_transmit(turn.now()) {
                 sent = true;
                 turn.spend(turn.costs().datagram_send_ns);
                 turn.send_datagram(datagram.group, datagram.to.and_then(process), datagram.bytes);

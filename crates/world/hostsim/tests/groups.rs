@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use base::Seed;
 use common::{FREE, chain, done};
-use fabric::units::parse_share;
 use hostsim::{
     COPY_PART, Costs, Federation, HostModel, Joined, Multicast, Placement, Report, Task, Work, run,
 };
+use netmodel::units::parse_share;
 
 const UPDATES: u32 = 1_000;
 const OTHERS: u64 = 5;
@@ -140,8 +140,8 @@ fn what_groups_cannot_be_is_refused() {
     assert_eq!(say(&|f| f.work[0].to = vec![1, 2, 1]), "task 1: `to` names node 1 twice");
     assert_eq!(say(&|f| f.work[0].to = Vec::new()), "task 1: `to` names no node");
     let trips = Task::RoundTrips { count: 1, warm_up: 0 };
-    let said = say(&|f| f.work[0].task = trips);
-    assert_eq!(said, "task 1: round trips are with one node, but `to` names 5");
+    let error = say(&|f| f.work[0].task = trips);
+    assert_eq!(error, "task 1: round trips are with one node, but `to` names 5");
 }
 
 /// The multicast protocol's work is paid where a datagram is sent and where it is received. Copies

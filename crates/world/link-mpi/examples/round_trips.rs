@@ -14,7 +14,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use link_mpi::{Job, PAUSE_MAX, Rank};
-use node::link::{BoxRead, BoxWrite, Fabric as _};
+use node::link::{BoxRead, BoxWrite, LinkProvider as _};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 /// The time for which an idle rank is watched.

@@ -2,7 +2,7 @@
 //! messages.
 //!
 //! `Job::start` initializes MPI on a thread of its own, the only one that calls MPI. `Job::rank` is
-//! the [`Fabric`](node::link::Fabric) for this rank's node; `mpi://3` is then the node of rank 3.
+//! the [`LinkProvider`](node::link::LinkProvider) for this rank's node; `mpi://3` is then the node of rank 3.
 //!
 //! - `message`: the protocol between ranks;
 //! - `link`, `carrier`: streams with windows over messages, as a machine;

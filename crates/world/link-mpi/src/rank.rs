@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use node::link::{Fabric, FabricAccepting, FabricConnecting, FabricListener};
+use node::link::{LinkProvider, ProvidedListener, ProviderAccepting, ProviderConnecting};
 
 use crate::carrier::Carrier;
 use crate::stream;
@@ -36,12 +36,12 @@ impl Rank {
     }
 }
 
-impl Fabric for Rank {
+impl LinkProvider for Rank {
     fn rank(&self) -> u32 {
         self.number
     }
 
-    fn listen(&self) -> io::Result<Box<dyn FabricListener>> {
+    fn listen(&self) -> io::Result<Box<dyn ProvidedListener>> {
         if self.shared.act(|carrier| carrier.listen()) {
             return Ok(Box::new(Incoming(Arc::clone(&self.shared))));
         }
@@ -51,7 +51,7 @@ impl Fabric for Rank {
         ))
     }
 
-    fn connect(&self, rank: u32) -> FabricConnecting {
+    fn connect(&self, rank: u32) -> ProviderConnecting {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
             let link = shared
@@ -66,8 +66,8 @@ impl Fabric for Rank {
 /// Accepts links until it is dropped.
 struct Incoming(Arc<Shared>);
 
-impl FabricListener for Incoming {
-    fn accept(&mut self) -> FabricAccepting<'_> {
+impl ProvidedListener for Incoming {
+    fn accept(&mut self) -> ProviderAccepting<'_> {
         Box::pin(async {
             let accepted = std::future::poll_fn(|cx| self.0.act(|carrier| carrier.poll_accept(cx))).await;
             let link = accepted.ok_or_else(|| io::Error::other("the rank leaves its job"))?;

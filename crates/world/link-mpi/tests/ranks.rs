@@ -12,8 +12,8 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use link_mpi::{Job, ON_ONE_HOST, PAUSE_MAX, Rank};
-use node::link::conformance::{Kind, TESTS};
-use node::link::{BoxRead, BoxWrite, Fabric};
+use node::conformance::{Kind, TESTS};
+use node::link::{BoxRead, BoxWrite, LinkProvider};
 use tokio::io::AsyncWriteExt as _;
 
 const RANKS: u32 = 4;
@@ -27,12 +27,12 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// This rank, for the nodes of the tests.
 static RANK: OnceLock<Rank> = OnceLock::new();
 
-fn fabric() -> Rc<dyn Fabric> {
+fn provider() -> Rc<dyn LinkProvider> {
     Rc::new(RANK.get().expect("it is set before the first test").clone())
 }
 
 const TO_ITSELF: Kind =
-    Kind { listen: "mpi://0", via: None, options: "", has_datagrams: false, fabric: Some(fabric) };
+    Kind { listen: "mpi://0", via: None, options: "", has_datagrams: false, provider: Some(provider) };
 const BY_THE_RING: Kind = Kind { via: Some("mpi://1"), ..TO_ITSELF };
 
 fn main() -> ExitCode {

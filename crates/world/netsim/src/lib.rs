@@ -10,38 +10,24 @@
 //!   healed.
 //! - [`Simulation`]: hosts of a user-defined type ([`Host`]) on a network.
 //! - [`Slots`]: storage for things in flight, by number.
-//! - [`casts`]: the multicast groups of one simulated node.
+//! - [`multicast`]: the multicast groups of one simulated node.
 //! - [`cluster`]: hosts whose processors and network interfaces take time, for questions of
 //!   performance.
-//! - [`routers`]: the router machine on such a cluster, as tree and as mesh, and pairs of federates
-//!   that load it.
-//! - [`exercise`]: simulated entities over such networks, and the load of clients, routers and
-//!   lines.
-//! - [`queueing`]: queues in closed form, and sites that multicast over lines of limited rate.
-//! - [`srmp`]: groups of SRMP members on emulated lines, loaded by simulated entities.
-//! - [`tcp`]: one end of a TCP connection, as a machine.
-//! - [`transports`]: the same messages over SRMP, TCP and bare multicast, on the same lines.
 //! - [`Digest`]: a fingerprint of every delivery and every draw in 64 bits. Two runs with one seed
 //!   have one digest.
 //!
 //! The draws for a packet depend on the seed, its link, its number there and the rule. A new host,
 //! link or rule therefore changes nothing elsewhere.
 
-pub mod casts;
 pub mod cluster;
-pub mod exercise;
 mod fault;
 mod link;
+pub mod multicast;
 mod network;
 mod queue;
-pub mod queueing;
-pub mod routers;
 mod simulation;
 mod slots;
-pub mod srmp;
 mod stats;
-pub mod tcp;
-pub mod transports;
 
 pub use base::Digest;
 pub use fault::{
@@ -52,6 +38,6 @@ pub use network::{
     Action, BreakReason, ConnId, Delivery, HostEvent, HostId, Network, NetworkOptions, SendError, SocketId,
 };
 pub use queue::EventQueue;
-pub use simulation::{EVENTS_PER_MOMENT_MAX, Host, Livelock, Port, Simulation};
+pub use simulation::{EVENTS_OF_A_STEP, EVENTS_PER_MOMENT_MAX, Host, Livelock, Port, Simulation};
 pub use slots::Slots;
 pub use stats::NetworkStats;

@@ -10,7 +10,7 @@ pub const EVENTS_PER_MOMENT_MAX: u64 = 1_000_000;
 
 /// Number of events between two calls of `go_on`. An event may reach all hosts of a site and take a
 /// tenth of a millisecond; a stop should take effect soon.
-pub(crate) const EVENTS_OF_A_STEP: u64 = 256;
+pub const EVENTS_OF_A_STEP: u64 = 256;
 
 /// The program of a host: a server process, a scripted federate, a traffic source.
 pub trait Host {

@@ -7,12 +7,13 @@ use kernel::{
     FomSource, GroupFrame, Kernel, LinkId, LinkTarget, LinkTerms, Multicast, NetworkConfig, TopologyKind,
 };
 
+use crate::config::Config;
 use crate::config::network::{DropFirst, NetworkPlan, PlanError, PlannedLink, Topology};
 use crate::config::{AutomaticResign, Network};
-use crate::driver::{Input, Output, StartError};
+use crate::fom_files::FomFiles;
+use crate::machine::{Input, Machine, Output};
 use crate::machine_memory::machine_memory;
 use crate::state::{self, StateError, StateFile};
-use crate::{Background, Config, FomFiles, Machine};
 use srmp::frames::FRAME_BYTES;
 
 /// How long a creating node that has links of its own looks for an existing network first.
@@ -115,19 +116,6 @@ fn target(link: &PlannedLink) -> LinkTarget {
 fn clock_millis() -> Option<u64> {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?;
     u64::try_from(since.as_millis()).ok()
-}
-
-/// Starts a node on a thread of its own, inside this program.
-///
-/// # Errors
-/// The node cannot listen on an address, the settings of the network are invalid, or the system
-/// cannot create a thread.
-pub fn start(mut config: Config) -> Result<Background, StartError> {
-    config.settle_here().map_err(KernelError::from)?;
-    Background::try_start(config, |config| {
-        let file = StateFile::of(config).map_err(KernelError::from)?;
-        Ok((kernel_with(config, file.as_ref())?, file))
-    })
 }
 
 /// The part of a configuration that concerns the kernel.

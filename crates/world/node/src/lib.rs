@@ -2,7 +2,6 @@
 //!
 //! - [`config`]: the settings, and how they are read from `meshrti.toml`;
 //! - [`link`]: links between nodes;
-//! - [`srmp`]: one member of an SRMP group on a real network, without a kernel;
 //! - [`driver`]: listeners, connections and timers, all on one thread, around any [`Machine`];
 //! - [`kernel()`]: the machine of the product, set up from a configuration;
 //! - [`FomFiles`]: modules that a federate names but does not send.
@@ -19,16 +18,24 @@
 //! ```
 
 pub mod config;
+#[cfg(any(test, feature = "conformance"))]
+pub mod conformance;
 pub mod driver;
+mod emulation;
 mod fom_files;
+mod hub;
 mod kernel_machine;
 pub mod link;
+mod link_tasks;
+mod machine;
 mod machine_memory;
-pub mod srmp;
 mod state;
+#[cfg(test)]
+mod tests;
+mod url;
 
 pub use config::{Config, ConfigError};
-pub use driver::{Background, Machine, Node, NodeStats, runtime};
+pub use driver::{Background, Machine, Node, NodeStats, runtime, start};
 pub use fom_files::{FOM_FILE_BYTES_MAX, FomFileError, FomFiles};
-pub use kernel_machine::{KernelError, kernel, kernel_with, start};
+pub use kernel_machine::{KernelError, kernel, kernel_with};
 pub use state::{DEFAULT_STATE_DIRECTORY, StateError, StateFile};

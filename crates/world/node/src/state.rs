@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use kernel::{ImageError, Kept, Record};
 
-use crate::Config;
+use crate::config::Config;
 
 /// The default folder in which `meshrti serve` keeps state, inside the current folder.
 pub const DEFAULT_STATE_DIRECTORY: &str = "meshrti-state";

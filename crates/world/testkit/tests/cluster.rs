@@ -34,7 +34,7 @@ fn check(kind: Kind, seeds: u64) {
         // for a network before it creates one.
         let many = runs >= 300;
         assert!(!many || (pausing > 2 && paused > 20), "hardly a federate is held back");
-        assert!(!many || kind == Kind::Mesh || created > 0, "no creator gave way");
+        assert!(!many || kind == Kind::Mesh || created > 0, "no creator yielded");
         assert!(!many || (shared > runs && directed > runs / 20), "hardly anything goes through groups");
         for what in ["exactly_once", "order", "known_class", "handles", "names", "members", "final_state"] {
             assert!(checked.get(what).is_some_and(|times| *times > runs), "{what} looks at next to nothing");

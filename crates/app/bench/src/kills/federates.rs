@@ -14,7 +14,7 @@ use hla::handle::{AttributeHandle, InteractionClassHandle, ObjectInstanceHandle}
 use tokio::sync::watch;
 
 use super::log::{Clock, Log, Note, Stamp};
-use crate::BenchError;
+use crate::error::BenchError;
 use crate::process::{orders, print_line};
 
 /// Longest wait for a node to accept a federate, before another node is tried.

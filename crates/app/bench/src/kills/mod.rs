@@ -34,9 +34,10 @@ use log::{Clock, Log, micros};
 use nodes::Nodes;
 use schedule::{Round, Victim};
 
+use crate::error::BenchError;
+use crate::process::Launcher;
 use crate::process::Process;
 use crate::server::federation_name;
-use crate::{BenchError, Launcher};
 
 const FOM: &str = include_str!("../../foms/MeshRTI-Kills.xml");
 /// Number of federates in one process.

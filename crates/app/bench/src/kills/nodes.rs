@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use kernel::report::NetworkReport;
 
+use crate::error::BenchError;
+use crate::process::Launcher;
 use crate::process::{Process, orders, print_line};
 use crate::status::report;
-use crate::{BenchError, Launcher};
 
 /// Ports below those that systems give to outgoing connections: one of those could take the port of
 /// a dead node.

@@ -4,12 +4,12 @@ use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Instant;
 
-use node::srmp::Interface;
 use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
+use srmp_udp::Interface;
 
 use super::SILENCE;
-use crate::BenchError;
+use crate::error::BenchError;
 
 /// The group of the floor, on a port that the system chooses.
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 44, 12);

@@ -4,11 +4,12 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use node::srmp::Interface;
 use srmp::Event;
+use srmp_udp::Interface;
 
 use super::{Kind, SILENCE, bare, members};
-use crate::{BenchError, Rounds};
+use crate::error::BenchError;
+use console::rounds::Rounds;
 
 /// Bytes of the time stamp in a message.
 const STAMP_BYTES: usize = 8;
@@ -87,14 +88,14 @@ fn srmp_delays(plan: &Plan) -> Result<Rounds, BenchError> {
     let start = Instant::now();
     std::thread::scope(|scope| {
         let hears = scope.spawn(move || runtime()?.block_on(hear(plan, group, start)));
-        let speaks = runtime()?.block_on(speak(plan, group, start));
+        let speaks = runtime()?.block_on(publish(plan, group, start));
         let heard = hears.join().map_err(|_| BenchError::Unusable("the hearing thread failed".into()))?;
         speaks?;
         heard
     })
 }
 
-async fn speak(plan: &Plan, group: SocketAddr, start: Instant) -> Result<(), BenchError> {
+async fn publish(plan: &Plan, group: SocketAddr, start: Instant) -> Result<(), BenchError> {
     let (host, _events) = members::open(group, &plan.interface, Kind::Single)?;
     members::met(&host).await?;
     let schedule = Schedule::new(plan, start);

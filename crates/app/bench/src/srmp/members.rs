@@ -3,15 +3,15 @@
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 
 use bytes::Bytes;
-use node::srmp::{HostConfig, Interface, OpenError, SrmpEvents, SrmpHost};
 use srmp::auth::{GroupKey, Keyring};
 use srmp::model::{Profile, StreamKey};
 use srmp::rate::Rate;
 use srmp::{Endpoint, Event};
+use srmp_udp::{HostConfig, Interface, OpenError, SrmpEvents, SrmpHost};
 use tokio::runtime::Runtime;
 
 use super::{Kind, Plan, SILENCE};
-use crate::BenchError;
+use crate::error::BenchError;
 
 /// The group, with a port that nobody uses.
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 44, 11);

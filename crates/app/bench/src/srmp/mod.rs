@@ -14,9 +14,9 @@ pub mod population;
 
 use std::time::{Duration, Instant};
 
-use node::srmp::Interface;
+use srmp_udp::Interface;
 
-use crate::BenchError;
+use crate::error::BenchError;
 
 /// Number of datagrams that are sent before they are awaited: as many long ones as one system call
 /// takes.

@@ -10,14 +10,15 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use node::srmp::{HostConfig, Interface, SrmpEvents, SrmpHost};
 use srmp::Event;
 use srmp::model::{DataId, MemberId, Profile, StreamKey};
 use srmp::rate::Rate;
+use srmp_udp::{HostConfig, Interface, SrmpEvents, SrmpHost};
 
 use super::members::group;
+use crate::error::BenchError;
+use crate::process::Launcher;
 use crate::process::{Process, orders, print_line};
-use crate::{BenchError, Launcher};
 
 /// Bytes of a message.
 const BODY_BYTES: usize = 200;
@@ -99,7 +100,7 @@ pub async fn measure(
     }
     let mut outcome = Outcome { members: plan.members, ..Outcome::default() };
     for source in members.iter_mut().take(plan.sources) {
-        outcome.sent += source.hear_number("spoken").await?;
+        outcome.sent += source.hear_number("published").await?;
     }
     progress(steps - 1, steps);
     outcome.elements = plan.sources as u64 * u64::from(plan.objects);
@@ -183,8 +184,8 @@ async fn obey(
         ["speak", objects, per_s, millis] => {
             let number = |word: &str| word.parse::<f64>().unwrap_or(1.0);
             let plan = (number(objects) as u32, number(per_s), Duration::from_millis(number(millis) as u64));
-            let spoken = speak(host, events, state, plan).await?;
-            print_line(&format!("spoken {spoken}"));
+            let published = publish(host, events, state, plan).await?;
+            print_line(&format!("published {published}"));
         }
         ["state"] => print_line(&format!("state {} {:016x}", state.len(), digest(state))),
         ["counts"] => {
@@ -203,7 +204,7 @@ async fn obey(
 
 /// Sends a version of each element in turn, and a best-effort message with each. Returns their
 /// number.
-async fn speak(
+async fn publish(
     host: &SrmpHost,
     events: &mut SrmpEvents,
     state: &mut State,

@@ -3,11 +3,11 @@
 use bench::fanout::{Fanout, Plan, measure};
 use serde_json::{Value, json};
 
-use super::progress::Progress;
-use super::table::{Table, figure, or_dash};
 use super::{Target, failure, launcher, size};
-use crate::exit::{Outcome, Status, say};
-use crate::report::{JsonFlag, Report};
+use console::exit::{Outcome, Status, say};
+use console::progress::Progress;
+use console::report::{JsonFlag, Report};
+use console::table::{Table, figure, or_dash};
 
 /// One update to many subscribers, against as many single updates.
 #[derive(clap::Args)]

@@ -1,14 +1,15 @@
 //! `meshrti bench floor`.
 
 use bench::floor::Floor;
-use bench::{Rounds, message_bytes};
+use bench::message_bytes;
+use console::rounds::Rounds;
 use serde_json::json;
 
-use super::progress::Progress;
-use super::table::{Table, figure};
 use super::{failure, launcher, size};
-use crate::exit::{Outcome, Status, say};
-use crate::report::{JsonFlag, Report};
+use console::exit::{Outcome, Status, say};
+use console::progress::Progress;
+use console::report::{JsonFlag, Report};
+use console::table::{Table, figure};
 
 /// The bare network by itself: a relay that passes bytes on.
 #[derive(clap::Args)]

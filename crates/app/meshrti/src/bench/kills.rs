@@ -7,11 +7,11 @@ use bench::Launcher;
 use bench::kills::{Micros, Outcome, Plan, Recovery, Shape, measure};
 use serde_json::{Value, json};
 
-use super::progress::Progress;
-use super::table::{Table, figure};
 use super::{failure, launcher};
-use crate::exit::{Failure, Outcome as Exit, Status, say};
-use crate::report::{JsonFlag, Report};
+use console::exit::{Failure, Outcome as Exit, Status, say};
+use console::progress::Progress;
+use console::report::{JsonFlag, Report};
+use console::table::{Table, figure};
 
 /// The maximum number of violations printed. All are counted.
 const SHOWN: usize = 20;
@@ -25,7 +25,7 @@ Examples:
   meshrti bench kills --topology graph --logs ./kills
 
 Nodes and federates are processes of their own. Nodes are killed without a word (SIGKILL), never more than a minority at a time,
-and started again; a federate whose node is gone joins anew at another one. Each federate writes down what it sends
+and started again; a federate whose node is gone rejoins at another one. Each federate writes down what it sends
 and hears. At the end the logs, and nothing else, are judged by what the guide promises (docs/guide/failures.md).
 Exit status: 0 nothing was lost, 1 something was, or the run was not possible. In that case the logs are kept.")]
 pub(super) struct Args {

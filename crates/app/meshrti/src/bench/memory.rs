@@ -5,12 +5,12 @@ use std::time::Duration;
 use bench::memory::{ATTRIBUTES, Memory, Plan, measure};
 use serde_json::{Value, json};
 
-use super::table::{Table, figure, or_dash};
 use super::{failure, launcher};
-use crate::exit::{Outcome, Status, say};
-use crate::report::{JsonFlag, Report};
+use console::exit::{Outcome, Status, say};
+use console::report::{JsonFlag, Report};
+use console::table::{Table, figure, or_dash};
 
-/// What idle federates and registered objects cost the server.
+/// Memory and processor time of the server for idle federates and registered objects.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -6,18 +6,16 @@ mod kills;
 mod latency;
 mod memory;
 mod objects;
-pub(crate) mod progress;
 mod quick;
 mod site;
-pub(crate) mod size;
+mod size;
 mod srmp;
-pub(crate) mod table;
 mod throughput;
 
 use bench::{BenchError, Launcher, Server};
 use clap::Subcommand;
 
-use crate::exit::{Failure, Outcome, Status, block_on};
+use console::exit::{Failure, Outcome, Status, block_on};
 
 /// Measure a server against the floor of the bare network.
 #[derive(clap::Args)]
@@ -48,14 +46,14 @@ enum What {
     Throughput(throughput::Args),
     /// One update to many subscribers, against as many single updates
     Fanout(fanout::Args),
-    /// What idle federates and registered objects cost the server
+    /// Memory and processor time of the server for idle federates and registered objects
     Memory(memory::Args),
     /// Very many objects of one federate, and what the other federates notice
     Objects(objects::Args),
     /// The bare network by itself: a relay that passes bytes on
     Floor(floor::Args),
     /// A federation from a scenario file of the simulator, with real processes, beside what the simulator says
-    Federation(crate::sim::federation::LiveArgs),
+    Federation(crate::sim::LiveArgs),
     /// Kill nodes while federates talk: was anything lost, and how long does it take to go on?
     Kills(kills::Args),
     /// Nodes of one site, over links and through a multicast group that loses datagrams
@@ -80,12 +78,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
         What::Memory(args) => block_on(memory::run(args)),
         What::Objects(args) => block_on(objects::run(args)),
         What::Floor(args) => block_on(floor::run(args)),
-        What::Federation(args) => block_on(crate::sim::federation::run_live(args)),
+        What::Federation(args) => block_on(crate::sim::run_live(args)),
         What::Kills(args) => block_on(kills::run(args)),
         What::Site(args) => block_on(site::run(args)),
         What::Srmp(args) => srmp::run(args),
         What::Quick(args) => block_on(quick::run(args)),
-        What::Role { words } => bench::role::play(words).map(|()| Status::Done).map_err(failure),
+        What::Role { words } => bench::play(words).map(|()| Status::Done).map_err(failure),
     }
 }
 

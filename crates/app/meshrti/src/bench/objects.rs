@@ -3,10 +3,10 @@
 use bench::objects::{Phase, measure};
 use serde_json::{Value, json};
 
-use super::table::{Table, figure};
 use super::{failure, launcher};
-use crate::exit::{Outcome, Status, say};
-use crate::report::{JsonFlag, Report};
+use console::exit::{Outcome, Status, say};
+use console::report::{JsonFlag, Report};
+use console::table::{Table, figure};
 
 /// Very many objects of one federate, and what the other federates notice.
 #[derive(clap::Args)]

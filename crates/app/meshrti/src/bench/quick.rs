@@ -5,10 +5,10 @@ use std::time::Duration;
 use bench::{fanout, latency, memory, throughput};
 use serde_json::{Value, json};
 
-use super::progress::Progress;
 use super::{Target, failure, launcher};
-use crate::exit::{Outcome, Status, say};
-use crate::report::{JsonFlag, Report};
+use console::exit::{Outcome, Status, say};
+use console::progress::Progress;
+use console::report::{JsonFlag, Report};
 
 /// A short run of everything.
 #[derive(clap::Args)]

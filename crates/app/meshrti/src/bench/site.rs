@@ -3,11 +3,11 @@
 use bench::site::{Carrier, Plan, Site, measure};
 use serde_json::{Value, json};
 
-use super::progress::Progress;
-use super::table::{Table, figure, or_dash};
 use super::{failure, launcher, size};
-use crate::exit::{Outcome, Status, say};
-use crate::report::{JsonFlag, Report};
+use console::exit::{Outcome, Status, say};
+use console::progress::Progress;
+use console::report::{JsonFlag, Report};
+use console::table::{Table, figure, or_dash};
 
 /// Nodes of one site: reliable updates over links, and through a multicast group that loses datagrams.
 #[derive(clap::Args)]
@@ -34,7 +34,7 @@ pub(super) struct Args {
     /// Updates in a second
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..))]
     rate: u32,
-    /// What the group loses
+    /// Loss in the group
     #[arg(long, value_delimiter = ',', value_parser = share, default_values = ["0", "1%", "5%"])]
     loss: Vec<f64>,
     #[command(flatten)]

@@ -1,38 +1,13 @@
-//! Sizes on the command line: `16`, `4k`, `1M`.
+//! Sizes of payloads on the command line.
 
-/// Parses a number of bytes, with `k` for 1024 and `M` for 1024².
-pub(crate) fn parse(text: &str) -> Result<usize, String> {
-    let (digits, scale) = match text.char_indices().last() {
-        Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
-        Some((at, 'm' | 'M')) => (&text[..at], 1 << 20),
-        _ => (text, 1),
-    };
-    let number: usize =
-        digits.parse().map_err(|_| format!("`{text}` is no size: expected for example 16, 4k or 1M"))?;
-    number
-        .checked_mul(scale)
-        .filter(|&size| size <= SIZE_MAX)
-        .ok_or_else(|| format!("`{text}` is more than 32M"))
-}
-
-/// Half of what a server accepts in one message by default.
-const SIZE_MAX: usize = 32 << 20;
+pub(super) use console::size::{name, parse};
 
 /// Like [`parse`], for payloads that hold the number of their round.
-pub(crate) fn parse_numbered(text: &str) -> Result<usize, String> {
+pub(super) fn parse_numbered(text: &str) -> Result<usize, String> {
     let least = bench::latency::SIZE_BYTES_MIN;
     match parse(text)? {
         size if size < least => Err(format!("`{text}` is too small: a payload has at least {least} bytes")),
         size => Ok(size),
-    }
-}
-
-/// Formats a size with a unit, for people.
-pub(crate) fn name(bytes: usize) -> String {
-    match bytes {
-        _ if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => format!("{}M", bytes >> 20),
-        _ if bytes >= 1 << 10 && bytes.is_multiple_of(1 << 10) => format!("{}k", bytes >> 10),
-        _ => bytes.to_string(),
     }
 }
 
@@ -41,15 +16,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_read_and_written() {
-        for (text, size) in [("16", 16), ("1k", 1 << 10), ("64k", 64 << 10), ("2M", 2 << 20)] {
-            assert_eq!(parse(text), Ok(size));
-            assert_eq!(name(size), text);
-        }
-        assert_eq!(name(1500), "1500");
-        for wrong in ["", "k", "1g", "-1", "1.5k", "33M", "99999999999999999999", "9999999999999M"] {
-            assert!(parse(wrong).is_err(), "{wrong}");
-        }
+    fn a_payload_holds_the_number_of_its_round() {
         assert!(parse_numbered("7").is_err());
         assert_eq!(parse_numbered("8"), Ok(8));
     }

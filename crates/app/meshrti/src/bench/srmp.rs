@@ -3,14 +3,14 @@
 use bench::srmp::delay::{self, Delays};
 use bench::srmp::population;
 use bench::srmp::{Cost, Kind, Plan, measure};
-use node::srmp::Interface;
 use serde_json::{Value, json};
+use srmp_udp::Interface;
 
-use super::progress::Progress;
-use super::table::{Table, figure};
 use super::{failure, launcher, size};
-use crate::exit::{Failure, Outcome, Status, block_on, say};
-use crate::report::{JsonFlag, Report};
+use console::exit::{Failure, Outcome, Status, block_on, say};
+use console::progress::Progress;
+use console::report::{JsonFlag, Report};
+use console::table::{Table, figure};
 
 /// The multicast protocol SRMP on real sockets, against bare UDP multicast.
 #[derive(clap::Args)]

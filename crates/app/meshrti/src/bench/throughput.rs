@@ -3,11 +3,11 @@
 use bench::throughput::{Plan, Throughput, measure};
 use serde_json::{Value, json};
 
-use super::progress::Progress;
-use super::table::{Table, figure, or_dash};
 use super::{Target, failure, launcher, size};
-use crate::exit::{Outcome, Status, say};
-use crate::report::{JsonFlag, Report};
+use console::exit::{Outcome, Status, say};
+use console::progress::Progress;
+use console::report::{JsonFlag, Report};
+use console::table::{Table, figure, or_dash};
 
 /// One federate floods, one counts.
 #[derive(clap::Args)]

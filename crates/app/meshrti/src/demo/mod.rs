@@ -21,7 +21,7 @@ use screen::Screen;
 use stamp::Stamps;
 use viewer::Viewer;
 
-use crate::exit::{Failure, Outcome, Status, say};
+use console::exit::{Failure, Outcome, Status, say};
 
 /// The intervals at which the table is drawn on a terminal, and printed elsewhere.
 const REDRAW: Duration = Duration::from_millis(500);
@@ -123,7 +123,7 @@ async fn watch(viewer: &mut Viewer, length: Option<Duration>, show: Show) -> Res
         if !show.quiet {
             screen.show(&screen::table(&viewer.view));
         }
-        viewer.view.recent = bench::Rounds::new(0);
+        viewer.view.recent = console::rounds::Rounds::new(0);
     }
 }
 

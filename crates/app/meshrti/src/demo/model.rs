@@ -14,7 +14,7 @@ use hla::handle::{
 use super::motion::State;
 use super::stamp::Stamps;
 use super::world::Position;
-use crate::exit::Failure;
+use console::exit::Failure;
 
 /// The federation execution that all federates of the demo join.
 pub(super) const FEDERATION: &str = "MeshRTI Demo";

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 use super::viewer::{EVENTS, Seen, View};
-use crate::exit::say;
+use console::exit::say;
 
 /// The minimum number of lines of a table of entities, so that the text below does not jump when an
 /// entity comes or goes.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use bench::Rounds;
+use console::rounds::Rounds;
 use federate::Callback;
 use hla::api::{ParameterHandleValueMap, ReceiveInteraction, ReflectAttributeValues};
 use hla::encoding::{AsciiString, Encoding as _};

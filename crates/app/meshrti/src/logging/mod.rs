@@ -19,7 +19,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use self::limit::RateLimit;
 use self::queue::{LogQueue, Writer};
-use crate::exit::Failure;
+use console::exit::Failure;
 
 /// The environment variables that set the filter. The first one that is set counts.
 const VARIABLES: [&str; 2] = ["MESHRTI_LOG", "RUST_LOG"];
@@ -38,10 +38,10 @@ static QUEUE: OnceLock<Arc<LogQueue>> = OnceLock::new();
 #[derive(clap::Args)]
 pub(crate) struct Verbosity {
     /// Log more; twice for everything
-    #[arg(short, long, global = true, action = ArgAction::Count)]
+    #[arg(short, long, global = true, action = ArgAction::Count, display_order = 100)]
     verbose: u8,
     /// Log errors only
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, conflicts_with = "verbose", display_order = 101)]
     quiet: bool,
 }
 

@@ -4,25 +4,17 @@
 use std::time::Instant;
 
 use base::Seed;
+use experiment::SeedFlag;
 use serde_json::{Value, json};
 use testkit::scale::{self, Counts, Settings, Shape};
 
-use super::Args;
-use crate::bench::progress::Progress;
-use crate::bench::table::{Table, figure};
-use crate::exit::{Failure, Outcome, Status, say};
-use crate::report::Report;
+use console::exit::{Failure, Outcome, Status, say};
+use console::progress::Progress;
+use console::report::{JsonFlag, Report};
+use console::table::{Table, figure};
 
 /// The name of the scenario.
-pub(super) const NAME: &str = "interest-scale";
-/// The description of the scenario in lists.
-pub(super) const TITLE: &str =
-    "whole nodes with federates: frames for a change of interest, by the number of publishing nodes";
-
-/// The default number of nodes.
-const NODES: u16 = 100;
-/// The default number of federates at each node.
-const FEDERATES: u16 = 3;
+const NAME: &str = "interest-scale";
 
 /// How nodes are joined.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Default)]
@@ -35,51 +27,33 @@ enum Joined {
 }
 
 /// Options of interest-scale.
-#[derive(clap::Args, Clone, PartialEq, Default)]
-#[command(next_help_heading = "Options of interest-scale")]
-pub(super) struct Options {
-    /// How many nodes [default: 100]; of exercises: hosts
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(3..=4_000))]
-    pub(super) nodes: Option<u16>,
-    /// Federates at each node [default: 3]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=100))]
-    federates: Option<u16>,
-    /// How the nodes are joined [default: mesh]
-    #[arg(long, value_enum, value_name = "HOW")]
-    joined: Option<Joined>,
-}
-
-/// Fails if options of interest-scale are used with another scenario. `has_nodes` tells whether
-/// that scenario has `--nodes`, too.
-pub(super) fn refuse_options(args: &Args, has_nodes: bool) -> Result<(), Failure> {
-    let name = &args.scenario;
-    if args.interest.nodes.is_some() && !has_nodes {
-        return Err(Failure::wrong_use(format_args!(
-            "{name}: --nodes is for {NAME} and for scenarios with `kind = \"exercise\"`"
-        )));
-    }
-    if args.interest != (Options { nodes: args.interest.nodes, ..Options::default() }) {
-        return Err(Failure::wrong_use(format_args!("{name}: the options of {NAME} do not apply here")));
-    }
-    Ok(())
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// Nodes
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(3..=4_000))]
+    nodes: u16,
+    /// Federates at each node
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=100))]
+    federates: u16,
+    /// How the nodes are joined
+    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
+    joined: Joined,
+    #[command(flatten)]
+    seed: SeedFlag,
+    #[command(flatten)]
+    json: JsonFlag,
 }
 
 /// Runs the scenario.
 pub(super) fn run(args: &Args) -> Outcome {
-    if args.show {
-        return Err(Failure::wrong_use(format_args!("{NAME}: there is no file to show")));
-    }
-    if args.replications != 1 {
-        return Err(Failure::wrong_use(format_args!("{NAME}: --replications does not apply here")));
-    }
     let begun = Instant::now();
-    let shape = match args.interest.joined.unwrap_or_default() {
+    let shape = match args.joined {
         Joined::Mesh => Shape::Mesh,
         Joined::Graph => Shape::Graph,
     };
-    let nodes = args.interest.nodes.unwrap_or(NODES).into();
-    let federates = args.interest.federates.unwrap_or(FEDERATES).into();
-    let settings = Settings { federates, seed: Seed(args.seed), ..Settings::new(shape, nodes) };
+    let nodes = args.nodes.into();
+    let federates = args.federates.into();
+    let settings = Settings { federates, seed: Seed(args.seed.seed), ..Settings::new(shape, nodes) };
     let mut progress = Progress::new("sim");
     let all = settings.publishers.len() as u64 + 4;
     let mut done = 0;
@@ -91,7 +65,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     let run = run.map_err(|why| Failure::bad_news(format_args!("{NAME}: {why}")))?;
     let wall_s = begun.elapsed().as_secs_f64();
     let mut report = Report::new("sim interest-scale", 1);
-    report.seed(args.seed);
+    report.seed(args.seed.seed);
     rows(&run).into_iter().for_each(|row| report.row(row));
     report.note(COUNTED);
     report.summary(json!({

@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::Args;
-use super::stats::ci95;
-use crate::bench::table::{Table, figure};
-use crate::exit::{Failure, Outcome, Status, say};
-use crate::report::Report;
+use console::exit::{Failure, Outcome, Status, say};
+use console::report::{JsonFlag, Report};
+use console::table::{Table, figure};
+use experiment::stats::ci95;
 
 /// The name of the command.
-pub(super) const NAME: &str = "pool";
+const NAME: &str = "pool";
 
 /// A report that was read.
 struct Read {
@@ -33,18 +32,17 @@ struct Figure {
     most: f64,
 }
 
-/// Fails if reports are given to another command.
-pub(super) fn refuse_reports(args: &Args) -> Result<(), Failure> {
-    if args.reports.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::wrong_use(format_args!(
-        "{}: only `{NAME}` takes reports, and not `{}`",
-        args.scenario,
-        args.reports[0].display()
-    )))
+/// Options of pool.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// Reports of one scenario with different seeds, as --json wrote them
+    #[arg(value_name = "REPORT")]
+    reports: Vec<PathBuf>,
+    #[command(flatten)]
+    json: JsonFlag,
 }
 
+/// Reads the reports, and prints their means.
 pub(super) fn run(args: &Args) -> Outcome {
     let reads = args.reports.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
     let figures = figures(&args.reports, &reads)?;

@@ -4,14 +4,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use node::srmp::{HostConfig, Interface, OpenError, SrmpEvents, SrmpHost};
 use srmp::LoggerConfig;
 use srmp::auth::{GroupKey, Keyring};
 use srmp::model::{MemberId, Profile};
 use srmp::rate::Rate;
+use srmp_udp::{HostConfig, Interface, OpenError, SrmpEvents, SrmpHost};
 use wan::Schedule;
 
-use crate::exit::Failure;
+use console::exit::Failure;
 
 /// The number of the only key that is used here.
 const KEY_ID: u8 = 1;
@@ -30,11 +30,11 @@ pub(super) struct Group {
     /// The group's address and port
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "239.255.44.10:4410")]
     group: SocketAddr,
-    /// The interface, by its name or address [default: where the routes lead]
+    /// The interface, by name or address [default: by the routes]
     #[arg(long, value_name = "NAME")]
     interface: Option<Interface>,
-    /// How many networks multicast datagrams may cross: 1 is this one only
-    #[arg(long, default_value_t = 1)]
+    /// Networks that datagrams may cross; 1 is this one only
+    #[arg(long, value_name = "N", default_value_t = 1)]
     ttl: u8,
     /// Say nothing to other members of this machine
     #[arg(long)]
@@ -42,34 +42,34 @@ pub(super) struct Group {
     /// The port of this member alone [default: any]
     #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
     unicast_port: u16,
-    /// The wire format; members of different ones ignore each other
+    /// The wire format of the group
     #[arg(long, default_value = "v3")]
     profile: ProfileName,
-    /// Who this member is, unique in the group [default: at random]
+    /// The number of this member in the group [default: at random]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
     member: Option<u64>,
     /// The session's name, the same for all members; v3
-    #[arg(long, value_name = "NAME", default_value = "")]
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     session: String,
-    /// A file with the group's secret, at least 16 random bytes: only who has it is believed
+    /// A file with the group's secret, at least 16 random bytes
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
     /// Encrypt, too; v3
     #[arg(long, requires = "key")]
     encrypt: bool,
-    /// An emulated line between this member and the network, each way, such as `delay=40ms,loss=5%`
+    /// An emulated line, each way, such as `delay=40ms,loss=5%`
     #[arg(long, value_name = "OPTIONS")]
     wan: Option<Schedule>,
-    /// Ask the loggers of this site before the group: members of one network elect them (`meshrti srmp logger`); v3
+    /// Ask the loggers of this site before the group; v3
     #[arg(long)]
     loggers: bool,
-    /// The group of this site, with a port [default: made of the group's address]
+    /// The group of this site [default: derived from the group]
     #[arg(long, value_name = "ADDRESS:PORT")]
     site_group: Option<SocketAddr>,
-    /// How many networks a site has: how many datagrams to it may cross
-    #[arg(long, default_value_t = 1)]
+    /// Networks that datagrams to the site may cross
+    #[arg(long, value_name = "N", default_value_t = 1)]
     site_ttl: u8,
-    /// Never send slower, whatever congestion control says: for private networks, such as `10Mbit/s`
+    /// Never send slower than this, such as `10Mbit/s`
     #[arg(long, value_name = "RATE", value_parser = wan::units::parse_rate)]
     rate_min: Option<u64>,
 }

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use node::srmp::{SrmpEvents, SrmpHost};
 use serde_json::json;
 use srmp::{LoggerConfig, LoggerRole, LoggerView};
+use srmp_udp::{SrmpEvents, SrmpHost};
 
 use super::group::Group;
 use super::{recv, status};
-use crate::exit::{Outcome, say};
+use console::exit::{Outcome, say};
 
 /// The interval between two checks for changes.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -19,8 +19,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 Examples:
   meshrti srmp logger --interface lo                       one of this machine
   meshrti srmp recv --interface lo --loggers               who asks it
-  meshrti srmp logger --ttl 8                              of this network, for a group that crosses eight
-  meshrti srmp logger --always --store 1024                before all other candidates, with room for more
+  meshrti srmp logger --ttl 8                              for a group that crosses eight networks
+  meshrti srmp logger --always --store 1024                before all others, with more room
 
 Several may run in one site: they elect one of them, and another stands by.")]
 pub(super) struct Args {
@@ -35,7 +35,7 @@ pub(super) struct Args {
     /// Serve no other sites
     #[arg(long)]
     no_region: bool,
-    /// Keep so many MiB of messages at most; what was asked for longest ago goes first
+    /// Messages to keep at most, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     store: u32,
     /// End after this time, such as 30s

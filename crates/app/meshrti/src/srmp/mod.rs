@@ -8,7 +8,7 @@ mod show;
 
 use clap::Subcommand;
 
-use crate::exit::{Failure, Outcome, Status};
+use console::exit::{Failure, Outcome, Status};
 
 /// Use the Selectively Reliable Multicast Protocol by itself.
 #[derive(clap::Args)]

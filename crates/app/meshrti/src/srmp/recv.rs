@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use node::srmp::{SrmpEvents, SrmpHost};
 use srmp::Event;
+use srmp_udp::{SrmpEvents, SrmpHost};
 
 use super::group::Group;
 use super::{show, status};
-use crate::exit::{Outcome, say};
+use console::exit::{Outcome, say};
 
 /// Print what comes, until Ctrl-C; then the counters.
 #[derive(clap::Args)]

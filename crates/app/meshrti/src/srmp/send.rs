@@ -4,14 +4,14 @@ use std::io::BufRead as _;
 use std::time::Duration;
 
 use bytes::Bytes;
-use node::srmp::{SrmpEvents, SrmpHost};
 use srmp::model::{DataId, MemberId, StreamKey};
 use srmp::{Endpoint, Event, Peer};
+use srmp_udp::{SrmpEvents, SrmpHost};
 use tokio::sync::mpsc;
 
 use super::group::Group;
 use super::{recv, show, status};
-use crate::exit::{Failure, Outcome, say};
+use console::exit::{Failure, Outcome, say};
 
 /// The maximum number of lines that wait to be sent.
 const LINES_MAX: usize = 64;
@@ -21,37 +21,37 @@ const LINES_MAX: usize = 64;
 #[command(after_help = "\
 Examples:
   meshrti srmp send --interface lo                         what you type, best effort
-  meshrti srmp send --mode 1 --data 7 < values.txt         each line is the new value of data element 7
-  meshrti srmp send --mode 2 --to 42                       to member 42 alone, with an acknowledgement
+  meshrti srmp send --mode 1 --data 7 < values.txt         a value of element 7 on each line
+  meshrti srmp send --mode 2 --to 42                       to member 42, acknowledged
   meshrti srmp send --objects 100 --rate 1000 --size 250   made-up values until Ctrl-C
   meshrti srmp send --mode 1 --objects 5 --count 50        fifty of them
 
-Members that join later get the newest value of each data element only while its sender is there: --linger.")]
+Members that join later get the newest values only while their sender is there: --linger.")]
 pub(super) struct Args {
     #[command(flatten)]
     group: Group,
-    /// 0 best effort, 1 the newest value reliably to all, 2 to one member with an acknowledgement
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=2))]
+    /// 0 best effort, 1 newest value, reliably, 2 to one member
+    #[arg(long, value_name = "0-2", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=2))]
     mode: u8,
-    /// The data element, or for mode 0 the stream; of several objects the first
+    /// The data element (mode 0: the stream), or the first of several
     #[arg(long, value_name = "ID", default_value_t = 1)]
     data: u32,
-    /// To whom in mode 2: a member's number, or ADDRESS:PORT [default: every member that was heard]
+    /// Mode 2: a member's number or ADDRESS:PORT [default: all]
     #[arg(long, value_name = "MEMBER")]
     to: Option<String>,
-    /// Make up values, so many messages per second [default: 10]
+    /// Make up values: messages per second [default: 10]
     #[arg(long, value_name = "PER_SECOND", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     rate: Option<u32>,
-    /// Make up values of so many bytes at least [default: 100]
-    #[arg(long, value_name = "BYTES", value_parser = crate::bench::size::parse)]
+    /// Make up values: least size [default: 100]
+    #[arg(long, value_name = "BYTES", value_parser = console::size::parse)]
     size: Option<usize>,
-    /// Make up values of so many objects in turn [default: 1]
+    /// Make up values: objects, in turn [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     objects: Option<u32>,
-    /// Make up so many messages [default: until Ctrl-C]
+    /// Make up values: messages [default: until Ctrl-C]
     #[arg(long, value_name = "N")]
     count: Option<u64>,
-    /// How long to stay after the last message, for repairs
+    /// How long to stay for repairs after the last message
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = humantime::parse_duration)]
     linger: Duration,
     /// Print events and counters as JSON, one object on each line

@@ -1,8 +1,8 @@
 //! Events and counters, for people and for machines.
 
-use node::srmp::SrmpHost;
 use serde_json::{Map, Value, json};
 use srmp::{Event, Fault};
+use srmp_udp::SrmpHost;
 
 /// An event as a line of text.
 pub(super) fn text(event: &Event) -> String {

@@ -2,7 +2,7 @@
 
 use kernel::report::{MemoryReport, MemoryUseReport};
 
-use crate::exit::say;
+use console::exit::say;
 
 /// Prints a line for each use of memory.
 pub(super) fn print(memory: &MemoryReport) {

@@ -1,10 +1,11 @@
 //! A network of nodes as text and as rows.
 
+use console::table::counted;
 use kernel::report::{ChannelReport, DatagramReport, GroupReport, LinkEndReport, NetworkReport, NodeReport};
 use serde_json::json;
 
-use crate::exit::say;
-use crate::report::Report;
+use console::exit::say;
+use console::report::Report;
 
 /// Prints what one node knows of its network.
 pub(crate) fn print(host: &str, network: &NetworkReport) {
@@ -59,7 +60,7 @@ fn describe(node: &NodeReport) -> String {
     if !node.reachable {
         parts.push("out of reach".to_owned());
     } else if node.hops > 0 {
-        parts.push(format!("{} {} away", node.hops, if node.hops == 1 { "link" } else { "links" }));
+        parts.push(format!("{} away", counted(node.hops as usize, "link")));
     }
     match (node.number, node.leader, node.voter) {
         (0, ..) => parts.push("no member".to_owned()),
@@ -68,15 +69,19 @@ fn describe(node: &NodeReport) -> String {
         (..) => {}
     }
     if let Some(summary) = &node.summary {
-        parts.push(format!("{} federates, {} instances", summary.federates, summary.instances));
+        parts.push(format!(
+            "{}, {}",
+            counted(summary.federates, "federate"),
+            counted(summary.instances, "instance")
+        ));
         if summary.unowned > 0 {
             parts.push(format!("{} of them without an owner", summary.unowned));
         }
         if summary.paused > 0 {
-            parts.push(format!("{} federates paused", summary.paused));
+            parts.push(format!("{} paused", counted(summary.paused, "federate")));
         }
         if summary.asked_again > 0 {
-            parts.push(format!("asked again {} times", summary.asked_again));
+            parts.push(format!("asked again {}", counted(summary.asked_again as usize, "time")));
         }
     }
     parts.join(", ")
@@ -244,10 +249,10 @@ pub(crate) fn rows(network: &NetworkReport, report: &mut Report) {
         }));
     }
     report.note(format!(
-        "node {}: a {} of {} nodes{}",
+        "node {}: a {} of {}{}",
         network.node,
         network.topology,
-        network.nodes.iter().filter(|node| node.reachable).count(),
+        counted(network.nodes.iter().filter(|node| node.reachable).count(), "node"),
         if network.quorum { "" } else { ", without contact to a majority" }
     ));
 }

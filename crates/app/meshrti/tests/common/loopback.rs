@@ -1,4 +1,4 @@
-//! What this machine can do on its loopback interface.
+//! The abilities of this machine's loopback interface.
 
 use std::net::{Ipv4Addr, UdpSocket};
 

@@ -137,7 +137,7 @@ fn fom_check_points_at_what_is_wrong() {
     has_keys(row, &["file", "line", "column", "severity", "message"]);
     assert_eq!(row["file"], bad.to_str().unwrap());
     assert!(row["line"].as_u64().unwrap() > 1 && row["message"].as_str().unwrap().contains("Sideways"));
-    // What can still be used is a warning.
+    // A fault that leaves the module usable is a warning.
     let sloppy = folder.write("sloppy.xml", RANGE.replace("HLAopaqueData", "NoSuchType"));
     let usable = report(&["fom", "check", sloppy.to_str().unwrap()], 0);
     assert!(usable["rows"].as_array().unwrap().iter().all(|row| row["severity"] == "warning"));

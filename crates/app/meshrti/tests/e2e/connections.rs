@@ -32,7 +32,7 @@ async fn a_thousand_silent_connections_keep_nobody_out() {
     crowd.iter_mut().for_each(|helper| helper.heard("holding"));
     // Of one address, the silent ones have their time before they make room.
     tokio::time::sleep(fedpro::server::PENDING_AGE_MIN).await;
-    // Whoever was there goes on, and newcomers get in.
+    // Connected federates go on, and newcomers get in.
     let after = create_and_join(options(server.address()), "Crowd", "After").await;
     after.declare_all().await;
     for n in 0..50 {

@@ -1,4 +1,4 @@
-//! What nodes do when one is paused, when the network falls into parts, and when a link carries one
+//! The behaviour of nodes when one is paused, when the network falls into parts, and when a link carries one
 //! way only: each row of the table in `docs/guide/network.md`, on real processes. Nodes that are
 //! killed are in `network.rs`, links that are slow or lossy in `slow.rs`.
 #![cfg(unix)]
@@ -94,7 +94,8 @@ async fn all_hear_all(members: &mut [Member; 3], number: u32) {
     }
 }
 
-/// Who the nodes of the network are to the one that is asked: a node that came anew is another one.
+/// The keys of the nodes of the network, as the asked node knows them. A node that has rejoined has
+/// another key.
 fn keys(asked: &Server) -> Vec<Value> {
     let mut rows = asked.rows("node");
     rows.sort_by_key(|row| row["node"].as_str().map(str::to_owned));
@@ -259,7 +260,7 @@ async fn without_any_majority_nothing_is_decided_until_parts_meet_again() {
     eventually("each is alone", || nodes.iter().all(alone)).await;
     let federate = members[0].federate.clone();
     let asked = tokio::spawn(async move { federate.create_federation_execution("Later", range()).await });
-    // What needs no decision goes on at each node: local federates hear each other.
+    // Services that need no decision go on at each node: local federates hear each other.
     members[0].fire(1).await;
     assert!(!asked.is_finished(), "nobody can decide that");
     upper.release();

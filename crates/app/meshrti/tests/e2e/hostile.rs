@@ -1,4 +1,4 @@
-//! Whoever means ill, or nothing at all: he loses his session, and nobody else notices.
+//! Hostile and silent clients lose their sessions, and nobody else notices.
 
 use bytes::Bytes;
 use federate::hla::api::{self, Message as _, SubscribeObjectClassAttributesRequest};

@@ -1,4 +1,4 @@
-//! What `meshrti.toml` limits, and what it does not understand.
+//! The limits of `meshrti.toml`, and keys that it does not have.
 
 use bytes::Bytes;
 use federate::hla::Exception;

@@ -185,7 +185,7 @@ async fn a_rank_may_leave_before_the_others() {
     })
     .await;
     assert!(std::fs::exists(format!("/proc/{last}")).unwrap());
-    // Whoever ends `mpirun` ends all ranks, in order.
+    // Ending `mpirun` ends all ranks, in order.
     signal(job.mpirun.id(), "TERM");
     wait(&mut job.mpirun);
     assert_eq!(job.log().matches("all ranks have left; MPI ends").count(), 4, "{}", job.log());

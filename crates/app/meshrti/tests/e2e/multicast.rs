@@ -150,7 +150,8 @@ async fn what_a_group_loses_is_asked_for_again() {
     assert!(counted(&nodes[0], "A", "group", "reliable_frames") > 0);
 }
 
-/// What is directed at an instance, and wanted at one node only, goes there by a transaction of SRMP.
+/// An interaction that is directed at an instance, and wanted at one node only, goes there by a
+/// transaction of SRMP.
 #[tokio::test]
 async fn what_is_directed_at_one_node_goes_there_alone() {
     if !has_multicast() {
@@ -314,7 +315,7 @@ fn srmp_send_copies_lines_and_says_what_is_wrong() {
 #[test]
 fn the_program_of_the_guide_is_the_example() {
     let guide = include_str!("../../../../../docs/guide/srmp.md");
-    let example = include_str!("../../../../world/node/examples/srmp.rs");
+    let example = include_str!("../../../../world/srmp-udp/examples/member.rs");
     let program = example.split_once("\n\n").expect("its head comes first").1;
     assert!(guide.contains(program.trim_end()), "docs/guide/srmp.md shows another program");
 }

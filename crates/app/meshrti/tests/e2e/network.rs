@@ -38,7 +38,7 @@ async fn federates_of_three_nodes_are_in_one_federation() {
         at_c.fire(7).await;
         assert_eq!(at_a.receives().await, 7);
         assert_eq!(at_b.receives().await, 7);
-        // Who comes late discovers what is there.
+        // A late subscriber discovers the instances that exist.
         let mut late = member(&c, "late").await;
         assert_eq!(late.discovers().await.0, instance);
         let name = soon(late.federate.get_object_instance_name(instance)).await.unwrap();
@@ -92,7 +92,7 @@ async fn a_federation_survives_the_node_that_created_the_network() {
     a.kill();
     at_c.fire(1).await;
     assert_eq!(at_b.receives().await, 1);
-    // What needs the agreement of the nodes works without it, too.
+    // Services that need the agreement of the nodes work without it, too.
     let late = member(&b, "late").await;
     late.fire(2).await;
     assert_eq!(at_b.receives().await, 2);

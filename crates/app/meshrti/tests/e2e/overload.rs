@@ -70,7 +70,7 @@ async fn reliable_is_kept_up_to_the_limit() {
     eventually("it is logged", || server.log().contains("does not keep up")).await;
     eventually("it is resigned", || server.members().len() == 2).await;
 
-    // What was kept arrives without a gap, and then the reason.
+    // The kept callbacks arrive without a gap, and then the reason.
     let mut next = 0;
     let fault = loop {
         match soon(sleeper.callbacks.recv()).await.expect("the loss is told") {

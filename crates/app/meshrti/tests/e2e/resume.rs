@@ -65,7 +65,7 @@ async fn nothing_is_lost_and_nothing_doubled() {
         );
         assert!(proxy.cuts() > 5, "round {round}: {} cuts", proxy.cuts());
         proxy.heal();
-        // What came was all there is.
+        // All messages have arrived.
         far.fire(COUNT).await;
         near.fire(COUNT).await;
         assert_eq!(receive(&mut near.callbacks).await, COUNT);

@@ -15,7 +15,7 @@ async fn federates_are_told_that_the_server_stops() {
         for number in 0..3 {
             members.push(member_of(&server, "Stopping", &format!("M{number}")).await);
         }
-        // What is sent before the end arrives before the end.
+        // Messages sent before the end arrive before the end.
         members[0].fire(1).await;
         server.signal(name);
         for (number, member) in members.iter_mut().enumerate() {

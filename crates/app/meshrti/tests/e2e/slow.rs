@@ -50,7 +50,7 @@ fn flood(member: Member, stop: &Arc<AtomicBool>) -> tokio::task::JoinHandle<(Mem
     })
 }
 
-/// What a node says of itself.
+/// A number that a node reports about itself.
 fn own(node: &Server, name: &str, kind: &str, key: &str) -> u64 {
     let rows = node.rows(kind).into_iter().filter(|row| row["node"] == name);
     rows.filter_map(|row| row[key].as_u64()).sum()
@@ -72,7 +72,7 @@ async fn a_slow_link_slows_down_who_sends_reliably_over_it_and_nobody_else() {
         near.fire(n).await;
         assert_eq!(neighbour.receives().await, n, "at the same node, without the link");
     }
-    // What nodes agree on does not wait behind the flood.
+    // The log of the nodes does not wait behind the flood.
     let late = member_of(&b, "Wide", "late").await;
     stop.store(true, Ordering::Relaxed);
     let (sender, sent) = soon(flood).await.expect("it does not panic");

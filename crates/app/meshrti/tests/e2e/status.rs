@@ -1,4 +1,4 @@
-//! What `meshrti status` says of links, queues and drops.
+//! The rows of `meshrti status` about links, queues and drops.
 
 use bytes::Bytes;
 

@@ -1,5 +1,5 @@
-//! What does not belong to a network of nodes, as it comes to the port for nodes, and nodes that
-//! are set up wrongly: a precise sentence at whoever is wrong, and the others go on.
+//! Strangers at the port for nodes, and nodes that are set up wrongly. Each of them gets a precise
+//! sentence, and the others go on.
 
 use crate::common::federates::heard_by;
 use crate::common::server::{Folder, run};

@@ -133,13 +133,13 @@ fn what_is_wrong_is_told() {
     let none = say("none.toml", "count = 3", "count = 3", &["--hosts", "nowhere.toml"]);
     assert!(none.contains("host model nowhere.toml: it cannot be read"), "{none}");
     let rounds = say("rounds.toml", "count = 3", "count = 3", &["--rounds", "2"]);
-    assert!(rounds.contains("--rounds is for calibrate"), "{rounds}");
+    assert!(rounds.contains("hint: --rounds is an option of calibrate"), "{rounds}");
     for other in ["via-torus", "router-tree-vs-mesh", "srmp-table1", "interest-scale"] {
         let (code, said) = refusal(&[other, "--hosts", "x.toml"]);
         assert_eq!(code, Some(2));
-        assert!(said.contains("--hosts and --rounds are for federations and calibrate"), "{other}: {said}");
+        assert!(said.contains("hint: --hosts is an option of federation, calibrate"), "{other}: {said}");
     }
     let (code, said) = refusal(&["calibrate", "--replications", "2"]);
     assert_eq!(code, Some(2));
-    assert!(said.contains("--show and --replications do not apply here"), "{said}");
+    assert!(said.contains("hint: --replications is an option of network"), "{said}");
 }

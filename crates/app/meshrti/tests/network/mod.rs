@@ -195,7 +195,7 @@ fn requests_and_responses_are_told_there_and_back() {
     assert!(notes.contains("requests were answered from 0ps to 300ms, there and back: mean "), "{notes}");
     assert!(notes.contains("by MSER-5 the first run has settled at "), "{notes}");
     assert!(!notes.contains("warning"), "a closed loop carries what it can: {notes}");
-    // Who thinks half as long asks more often, and waits longer.
+    // A host that thinks half as long asks more often, and waits longer.
     let eager = of(&text.replacen("mean = \"20ms\"", "mean = \"5ms\"", 1))["rows"][0]["exchanges"].clone();
     assert!(
         eager["count"].as_u64() > Some(count) && eager["mean_us"].as_f64() > exchanges["mean_us"].as_f64()
@@ -333,7 +333,7 @@ fn recorded_messages_are_sent_again() {
     let (head, traffic) = text.split_once("[traffic]").expect("it has traffic");
     let (_, tail) = traffic.split_once("[model]").expect("and a model");
     let with = |traffic: &str| format!("{head}[traffic]\n{traffic}\n[model]{tail}");
-    // What the run of a torus writes is read, wherever it is from.
+    // The recording of a run on a torus can be read in another network.
     let messages = folder.join("recorded.csv");
     let torus =
         ["via-torus", "--torus", "4x4", "--hops", "2", "--until", "1600ms", "--messages", path(&messages)];

@@ -158,9 +158,9 @@ fn wrong_use_of_via_torus_is_told() {
             &["via-torus", "--sharing", "store-and-forward", "--subqueue", "port"],
             "--subqueue port: where each link has a queue of its own",
         ),
-        (&["via-torus", "--receivers", "5"], "srmp-q1 have receivers"),
-        (&["via-four-hop", "--hops", "3"], "the options of via-torus do not apply"),
-        (&["router-tree-vs-mesh", "--torus", "4x4"], "the options of via-torus do not apply"),
+        (&["via-torus", "--receivers", "5"], "hint: --receivers is an option of srmp-scale"),
+        (&["via-four-hop", "--hops", "3"], "hint: --hops is an option of via-torus"),
+        (&["router-tree-vs-mesh", "--torus", "4x4"], "hint: --torus is an option of via-torus"),
     ] {
         let (status, error) = refusal(arguments);
         assert_eq!((status, error.contains(why)), (Some(2), true), "{arguments:?}: {error}");

@@ -18,7 +18,7 @@ pub enum Message {
         /// The sender.
         contact: Contact,
     },
-    /// The sender wants to found the successor of `head` (Paxos: 1a).
+    /// The sender wants to create the successor of `head` (Paxos: 1a).
     Prepare {
         /// The network that is lost.
         head: Head,

@@ -2,8 +2,8 @@
 //!
 //! The log of a network is in memory. When a majority of its voters is gone, nothing can be decided
 //! in it ever again: the survivors give it up, and those that come back are in no network. A
-//! [`Reformation`] lets these nodes found one successor, never two. It is sans-I/O like the rest of
-//! the crate. State that must survive a crash comes out of [`Reformation::poll_persist`], and no
+//! [`Reformation`] lets these nodes create one successor, never two. It is sans-I/O like the rest
+//! of the crate. State that must survive a crash comes out of [`Reformation::poll_persist`], and no
 //! message that depends on it leaves before [`Reformation::handle_persisted`].
 //!
 //! # The algorithm

@@ -1,4 +1,4 @@
-//! The record of the network that a node was a member of: all data needed to found its successor.
+//! The record of the network that a node was a member of: all data needed to create its successor.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,7 +51,7 @@ impl Head {
     }
 }
 
-/// The number of an attempt to found a successor; a later one is greater.
+/// The number of an attempt to create a successor; a later one is greater.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ballot {
     /// One more than any round that the candidate knows of.

@@ -39,19 +39,19 @@ impl Network {
                 format!("a node called `{name}` ({}) is a member; give this one another name", twin.key);
             return self.write(now, key, &Unicast::Refused(why), true);
         }
-        self.order.add(now, key);
+        self.commands.add(now, key);
         if twin.is_none() && rti.control().node_by_key(key).is_none() && self.asked.insert(key) {
             tracing::info!(%key, name, "let into the network");
-            self.order.command(now, &Command::AddNode { key, name });
+            self.commands.command(now, &Command::AddNode { key, name });
         }
     }
 
     /// Removes a member that is dead or leaves.
     pub(super) fn remove(&mut self, now: Moment, key: NodeKey) {
         if self.nodes.values().any(|known| *known == key) && self.asked.insert(key) {
-            self.order.command(now, &Command::RemoveNode { key });
+            self.commands.command(now, &Command::RemoveNode { key });
         }
-        self.order.remove(now, key);
+        self.commands.remove(now, key);
         self.review_due = true;
     }
 
@@ -71,14 +71,14 @@ impl Network {
         // the removal, but its proposal survives and would be committed when it is reconnected to
         // the others, who are alive.
         let may_judge =
-            self.order.is_leader() && self.quorum_size().is_some_and(|quorum_size| quorum_size > 0);
+            self.commands.is_leader() && self.quorum_size().is_some_and(|quorum_size| quorum_size > 0);
         if !may_judge || self.leaving {
             self.membership.look_away();
         } else {
             let overlay = &self.overlay;
             // A node that left may die when it is out of the control plane and still in the log.
             let mut members: BTreeSet<NodeKey> = self.nodes.values().copied().collect();
-            members.extend(self.order.log().members().keys());
+            members.extend(self.commands.log().members().keys());
             members.remove(&self.key);
             let members = members.into_iter();
             for key in self.membership.dead(now, members, |key| overlay.is_reachable(key)) {
@@ -102,26 +102,29 @@ impl Network {
             let why = "no member of the network that was found has let this node in".to_owned();
             return Verdict::Rejoin { why, may_create: true };
         }
-        if self.membership.is_forlorn(now, self.overlay.has_members(), !self.order.log().members().is_empty())
-            && !self.leaving
+        if self.membership.is_forlorn(
+            now,
+            self.overlay.has_members(),
+            !self.commands.log().members().is_empty(),
+        ) && !self.leaving
         {
             return rejoin("no member of the network that was found is there any more");
         }
-        let lost = self.membership.is_lost(now, self.order.has_quorum() || self.leaving);
+        let lost = self.membership.is_lost(now, self.commands.has_quorum() || self.leaving);
         if self.leaving {
-            if self.order.is_removed() {
+            if self.commands.is_removed() {
                 self.overlay.leave(now);
                 self.reformation.forget();
             }
             return Verdict::GoOn;
         }
-        if self.order.is_removed() {
+        if self.commands.is_removed() {
             return rejoin("this node was taken for dead and removed from the network");
         }
         if lost {
             return rejoin("this node has no contact with a majority of the network");
         }
-        if !self.order.has_quorum() && self.is_beyond_recovery(rti) {
+        if !self.commands.has_quorum() && self.is_beyond_recovery(rti) {
             return rejoin("a majority of the nodes of the network that vote was started again");
         }
         Verdict::GoOn
@@ -129,24 +132,24 @@ impl Network {
 
     /// The number of members, if this node is one; 0 when no majority of the voters can be reached.
     fn quorum_size(&self) -> Option<u32> {
-        let members = self.order.log().members();
+        let members = self.commands.log().members();
         let voters = || members.iter().filter(|(_, role)| **role == Role::Voter).map(|(key, _)| *key);
         let here = voters().filter(|key| self.overlay.is_reachable(*key)).count();
         let count = u32::try_from(members.len()).unwrap_or(u32::MAX);
         self.is_member().then_some(if here > voters().count() / 2 { count } else { 0 })
     }
 
-    /// Founds a network of its own.
+    /// Creates a network of its own.
     pub(super) fn bootstrap(&mut self, now: Moment) {
         let clock = self.config.overlay.clock_millis.unwrap_or(0);
         let millis = clock.saturating_add(now.as_nanos() / 1_000_000);
         let network = base::network_number(&self.config.creator, millis);
         tracing::debug!(network = format_args!("{network:016x}"), "begin a network");
         self.overlay.set_network(now, network);
-        self.order.bootstrap(now);
+        self.commands.bootstrap(now);
         self.membership.found(now);
         let name = self.config.overlay.name.clone();
-        self.order.command(now, &Command::AddNode { key: self.key, name });
+        self.commands.command(now, &Command::AddNode { key: self.key, name });
     }
 }
 

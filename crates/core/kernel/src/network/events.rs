@@ -34,12 +34,12 @@ impl Network {
                 if self.overlay.is_member(key) {
                     self.membership.retry_now(now);
                 }
-                self.order.greet(now, key);
+                self.commands.greet(now, key);
                 rti.handle_network_changed(now);
             }
             Event::Unreachable { key } => {
                 tracing::warn!(%key, "node unreachable");
-                self.order.suspect(now, key);
+                self.commands.suspect(now, key);
                 self.reformation.handle_unreachable(key);
                 rti.handle_network_changed(now);
             }
@@ -51,7 +51,8 @@ impl Network {
                 self.membership.found(now);
                 let same = self.reformation.head().is_some_and(|head| head.network == network);
                 if same && self.reformation.has_promised() {
-                    self.rekey = Some("the network lives, and this node had promised to found its successor");
+                    self.rekey =
+                        Some("the network lives, and this node had promised to create its successor");
                 }
             }
             // The joining node is the one that adopts the other's shape.

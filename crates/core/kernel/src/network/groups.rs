@@ -151,17 +151,17 @@ impl Groups {
         all
     }
 
-    /// Notes a change in what this node wants (or, with `advertisements`, advertises) of a topic.
-    pub(super) fn note(&mut self, topic: NetTopic, offers: bool, any: bool) {
+    /// Notes a change in what this node wants (or, with `advertises`, advertises) of a topic.
+    pub(super) fn note(&mut self, topic: NetTopic, advertises: bool, any: bool) {
         if self.groups.is_empty() {
             return;
         }
         let group = group_of(&topic, self.groups.len());
         let reasons = &mut self.groups[group].reasons;
         if any {
-            reasons.insert((topic, offers));
+            reasons.insert((topic, advertises));
         } else {
-            reasons.remove(&(topic, offers));
+            reasons.remove(&(topic, advertises));
         }
         self.settle(group);
     }

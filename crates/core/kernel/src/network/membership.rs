@@ -74,7 +74,7 @@ impl Membership {
         }
     }
 
-    /// Whether it is time to found a network of its own.
+    /// Whether it is time to create a network of its own.
     pub(crate) fn must_bootstrap(&self, now: Moment) -> bool {
         self.bootstrap_at().is_some_and(|at| at <= now)
     }

@@ -1,4 +1,4 @@
-//! This node's part of a network: links to neighbours, the order of commands, the routers.
+//! This node's part of a network: links to neighbours, the log of commands, the routers.
 //!
 //! | module | concern |
 //! | --- | --- |
@@ -6,7 +6,7 @@
 //! | `events` | events of the overlay |
 //! | `admission`, `membership` | becoming a member, removing dead members |
 //! | `reformation` | the successor of a network that is lost |
-//! | `order` | proposals on their way to the replicated log and back |
+//! | `command_log` | proposals on their way to the replicated log and back |
 //! | `routers` | the routers, with a client for each neighbour |
 //! | `links` | frames in and out |
 //! | `carried` | the contents of frames |
@@ -21,6 +21,7 @@
 
 mod admission;
 mod carried;
+mod command_log;
 mod config;
 mod envelope;
 mod events;
@@ -28,7 +29,6 @@ mod groups;
 mod info;
 mod links;
 mod membership;
-mod order;
 mod reformation;
 mod routers;
 mod status;
@@ -44,12 +44,12 @@ pub use status::{LinkMessages, NetworkStatus, NodeStatus};
 pub use traffic::{LinkCounts, LinkRates, LinkTraffic};
 
 use base::{Moment, NodeKey, Seed};
+use command_log::CommandLog;
 use consensus::reformation::{Contact, Reformation};
 use envelope::Unicast;
 use groups::Groups;
 use links::Links;
 use membership::{Membership, Standing};
-use order::Order;
 use overlay::{ConfigError, Overlay, TopologyKind};
 use reformation::Withheld;
 use routers::Routers;
@@ -74,7 +74,7 @@ pub(crate) struct Network {
     config: NetworkConfig,
     key: NodeKey,
     overlay: Overlay,
-    order: Order,
+    commands: CommandLog,
     routers: Routers,
     links: Links,
     groups: Groups,
@@ -115,8 +115,8 @@ pub(crate) enum Verdict {
     Rejoin {
         /// The reason, for the federates.
         why: String,
-        /// Whether this node, if configured to found networks, may found one: it was never a member
-        /// of a network, or its network has yielded to another one.
+        /// Whether this node, if configured to create networks, may create one: it was never a
+        /// member of a network, or its network has yielded to another one.
         may_create: bool,
     },
 }
@@ -180,7 +180,7 @@ impl Network {
         Ok(Self {
             key,
             groups: Groups::new(key, groups, topology != TopologyKind::Mesh),
-            order: Order::new(key, seed.split("consensus"), config.consensus.clone()),
+            commands: CommandLog::new(key, seed.split("consensus"), config.consensus.clone()),
             routers,
             overlay,
             links: Links::default(),
@@ -264,7 +264,9 @@ impl Network {
 
     /// Whether it has left the network in order, or never was in it with others.
     pub(crate) fn has_left(&self) -> bool {
-        self.leaving && (self.order.is_removed() || self.nodes.len() <= 1) && self.reformation.is_persisted()
+        self.leaving
+            && (self.commands.is_removed() || self.nodes.len() <= 1)
+            && self.reformation.is_persisted()
     }
 
     /// Begins to leave the network in order.
@@ -282,7 +284,7 @@ impl Network {
     pub(crate) fn handle_timeout(&mut self, now: Moment) {
         self.review_due = true;
         self.overlay.handle_timeout(now);
-        self.order.handle_timeout(now);
+        self.commands.handle_timeout(now);
         if self.reformation.poll_timeout().is_some_and(|at| at <= now) {
             self.reformation.handle_timeout(now);
         }
@@ -297,7 +299,7 @@ impl Network {
         // A leaving node becomes no member and declares nobody dead. Without the filter these
         // deadlines would fire again and again.
         let membership = self.membership.poll_timeout().filter(|_| !self.leaving);
-        let standing = Moment::sooner(self.order.poll_timeout(), membership);
+        let standing = Moment::sooner(self.commands.poll_timeout(), membership);
         let own = Moment::sooner(self.info.poll_timeout(), self.yielding.as_ref().map(|(at, _)| *at));
         let own = Moment::sooner(own, self.reformation.poll_timeout());
         Moment::sooner(Moment::sooner(links, standing), own)
@@ -338,7 +340,7 @@ impl Network {
         let mut any = false;
         while let Some(proposal) = rti.poll_proposal() {
             tracing::debug!(command = ?proposal.command(), "propose");
-            self.order.propose(now, proposal);
+            self.commands.propose(now, proposal);
             any = true;
         }
         any
@@ -409,7 +411,7 @@ impl Network {
     }
 
     fn drive_order(&mut self, now: Moment, rti: &mut Rti, done: &mut Vec<Completion>) -> bool {
-        let mut any = self.order.apply(now, rti, done);
+        let mut any = self.commands.apply(now, rti, done);
         if any {
             self.learn_nodes(now, rti);
         }

@@ -59,7 +59,7 @@ impl Network {
             return;
         }
         if self.reformation.is_persisted() {
-            self.order.handle_message(now, from, message);
+            self.commands.handle_message(now, from, message);
         } else if self.withheld.incoming.len() < WITHHELD_MAX {
             self.withheld.incoming.push_back((from, message));
         }
@@ -71,7 +71,7 @@ impl Network {
     pub(super) fn send_log_messages(&mut self, now: Moment) -> bool {
         self.note_configuration();
         let mut any = false;
-        while let Some(message) = self.order.poll_message() {
+        while let Some(message) = self.commands.poll_message() {
             any = true;
             if self.withheld.outgoing.len() < WITHHELD_MAX {
                 self.withheld.outgoing.push_back(message);
@@ -84,14 +84,14 @@ impl Network {
             self.write(now, to, &Unicast::Consensus(body), true);
         }
         while let Some((from, message)) = self.withheld.incoming.pop_front() {
-            self.order.handle_message(now, from, message);
+            self.commands.handle_message(now, from, message);
             any = true;
         }
         any
     }
 
     fn note_configuration(&mut self) {
-        let configuration = self.order.log().configuration();
+        let configuration = self.commands.log().configuration();
         let network = self.overlay.network();
         let parted = self.leaving && self.reformation.head().is_none();
         if configuration.version() == self.withheld.noted || network == 0 || parted {
@@ -164,12 +164,12 @@ impl Network {
         }
         self.overlay.set_network(now, network);
         let voters: BTreeSet<NodeKey> = proposal.voters.keys().copied().collect();
-        self.order.begin_group(now, proposal.creator, voters);
+        self.commands.begin_group(now, proposal.creator, voters);
         // The machine stored this configuration before it reported it.
-        self.withheld.noted = self.order.log().configuration().version();
+        self.withheld.noted = self.commands.log().configuration().version();
         self.membership.found(now);
         let name = self.config.overlay.name.clone();
-        self.order.command(now, &Command::AddNode { key: self.key, name });
+        self.commands.command(now, &Command::AddNode { key: self.key, name });
         self.reformation.set_outside(now, false);
     }
 
@@ -178,7 +178,7 @@ impl Network {
         let restarted = |key: NodeKey| {
             rti.control().node_by_key(key).is_some_and(|record| self.overlay.is_restarted(key, &record.name))
         };
-        let configuration = self.order.log().configuration();
+        let configuration = self.commands.log().configuration();
         self.is_member() && !configuration.voters.is_empty() && {
             !configuration.is_majority(|key| !restarted(key))
         }

@@ -88,7 +88,7 @@ impl Network {
     }
 
     pub(crate) fn status(&self, rti: &Rti) -> NetworkStatus {
-        let log = self.order.log();
+        let log = self.commands.log();
         let roles = log.members();
         let members = roles.iter().map(|(&key, role)| NodeStatus {
             node: rti.control().node_by_key(key).map(|record| record.node),

@@ -206,7 +206,7 @@ impl Instance {
 
 /// A position in an iteration over the instances of some classes. It stays valid while instances
 /// come and go. Instances added before the position are not visited.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Cursor {
     /// The classes that are not finished.
     classes: VecDeque<ObjectClassHandle>,

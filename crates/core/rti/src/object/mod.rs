@@ -19,6 +19,7 @@
 //!   [`departures`]: federates that had just left them.
 
 pub(crate) mod apply;
+mod class_request;
 mod declaration;
 mod deletion;
 mod departures;

@@ -1,6 +1,7 @@
 //! The object plane of one federation execution: its state, and the checks that every service
 //! starts with.
 
+use super::class_request::ClassRequests;
 use super::deletion::Deletions;
 use super::departures::Departures;
 use super::federate::{Federate, FederateSwitches, Rate, RateId};
@@ -55,6 +56,7 @@ pub(crate) struct Objects {
     pub(super) tombstones: Tombstones,
     pub(super) deletions: Deletions,
     pub(super) reviews: Reviews,
+    pub(super) class_requests: ClassRequests,
     pub(super) resignations: Resignations,
     /// The kind of work that was done last.
     pub(super) last_work: Kind,
@@ -104,6 +106,7 @@ impl Objects {
             tombstones: Tombstones::default(),
             deletions: Deletions::default(),
             reviews: Reviews::default(),
+            class_requests: ClassRequests::default(),
             resignations: Resignations::default(),
             last_work: Kind::Names,
             names_after: None,

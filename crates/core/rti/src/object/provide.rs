@@ -21,7 +21,7 @@ impl Objects {
     ) -> Result<(), RtiError> {
         let (object, class) = self.known_instance(federate, instance)?;
         let attributes = self.attributes_at(class, attributes)?;
-        self.ask_owners(effects, federate, object.handle, &attributes, tag);
+        self.ask_owners(effects, federate, object.handle, &attributes, tag, |_| true);
         Ok(())
     }
 
@@ -39,12 +39,12 @@ impl Objects {
         let attributes = self.attributes_at(class, attributes)?;
         let class = class.handle;
         self.refuse_mom_class("requestAttributeValueUpdate", class)?;
-        self.provide_class(effects, federate, class, &attributes, tag);
+        self.provide_class(effects, federate, class, attributes.clone(), tag.clone())?;
         self.ask_publishers(effects, federate, class, &attributes, tag);
         Ok(())
     }
 
-    /// Asks each owner other than `requester` for its share of `attributes`.
+    /// Asks each owner other than `requester` that `is_asked` for its share of `attributes`.
     pub(crate) fn ask_owners(
         &self,
         effects: &mut Effects,
@@ -52,6 +52,7 @@ impl Objects {
         instance: ObjectInstanceHandle,
         attributes: &BTreeSet<AttributeHandle>,
         tag: &Bytes,
+        mut is_asked: impl FnMut(FederateHandle) -> bool,
     ) {
         let Some(object) = self.instances.get(instance) else { return };
         let class = self.class_of(object.class);
@@ -63,6 +64,9 @@ impl Objects {
             }
         }
         for (owner, attributes) in by_owner {
+            if !is_asked(owner) {
+                continue;
+            }
             if !self.federates.contains_key(&owner) {
                 self.ask_home(effects, requester, instance, &attributes, tag);
                 continue;

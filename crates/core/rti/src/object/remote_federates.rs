@@ -212,6 +212,7 @@ impl Objects {
 
     /// Forgets a federate of another node that has resigned.
     pub(super) fn forget_remote_federate(&mut self, effects: &mut Effects, federate: FederateHandle) {
+        self.class_requests.remove_federate(federate);
         let Some(gone) = self.remote_federates.remove(&federate) else { return };
         for (class, subscribed) in gone.subscriptions {
             self.subscribed_elsewhere_changed(effects, class, &subscribed.into_keys().collect());

@@ -37,7 +37,9 @@ impl Objects {
             }
             ObjectMessage::ProvideClass { requester, class, attributes, tag } => {
                 let attributes = attributes.into_iter().collect();
-                self.provide_class(effects, requester, class, &attributes, &tag);
+                if let Err(error) = self.provide_class(effects, requester, class, attributes, tag) {
+                    tracing::warn!(%from, %requester, %error, "a request for values is dropped");
+                }
             }
             ObjectMessage::QueryTransportation { asker, federate, class } => {
                 self.answer_transportation(effects, from, asker, federate, class);
@@ -84,21 +86,6 @@ impl Objects {
         }
     }
 
-    /// Handles a federate's request for values of all instances, at `class` and below, that are at
-    /// home here.
-    pub(super) fn provide_class(
-        &self,
-        effects: &mut Effects,
-        requester: FederateHandle,
-        class: ObjectClassHandle,
-        attributes: &BTreeSet<AttributeHandle>,
-        tag: &Bytes,
-    ) {
-        for instance in self.instances.of_class_or_below(&self.model, class) {
-            self.provide(effects, requester, instance, attributes, tag);
-        }
-    }
-
     /// Handles a federate's request for values of an instance, if it is at home here.
     fn provide(
         &self,
@@ -109,7 +96,7 @@ impl Objects {
         tag: &Bytes,
     ) {
         if self.instances.get(instance).is_some_and(|object| object.home == self.node) {
-            self.ask_owners(effects, requester, instance, attributes, tag);
+            self.ask_owners(effects, requester, instance, attributes, tag, |_| true);
         }
     }
 

@@ -293,6 +293,7 @@ impl Objects {
         let published: usize = federate.publications.values().map(|class| class.len()).sum();
         self.declarations -= subscribed + published;
         self.reviews.remove_federate(handle);
+        self.class_requests.remove_federate(handle);
         for &class in federate.subscriptions.keys() {
             self.declare_objects(effects, handle, class);
             self.refresh_registrations_below(effects, class);

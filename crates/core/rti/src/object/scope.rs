@@ -85,7 +85,7 @@ impl Objects {
         self.refresh_relevance(effects, instance, &concerned);
         if self.model.switches().auto_provide {
             for (federate, attributes) in gained {
-                self.ask_owners(effects, *federate, instance, attributes, &Bytes::new());
+                self.ask_owners(effects, *federate, instance, attributes, &Bytes::new(), |_| true);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The objects of one federation execution as a machine: calls in, effects out.
 
+mod class_requests;
 mod losses;
 
 use super::losses::Rehoming;

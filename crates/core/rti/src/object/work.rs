@@ -11,6 +11,8 @@ use router::ClientId;
 pub(super) enum Kind {
     /// Reviews of changed subscriptions.
     Reviews,
+    /// Requests for the values of a class.
+    ClassRequests,
     /// Federates that are leaving.
     Resignations,
     /// Nodes that are lost.
@@ -22,7 +24,8 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 5] = [Self::Reviews, Self::Resignations, Self::Losses, Self::Forgotten, Self::Names];
+    const ALL: [Self; 6] =
+        [Self::Reviews, Self::ClassRequests, Self::Resignations, Self::Losses, Self::Forgotten, Self::Names];
 }
 
 impl Objects {
@@ -53,6 +56,7 @@ impl Objects {
                     self.continue_review(effects, federate);
                 }
             }
+            Kind::ClassRequests => self.continue_class_requests(effects, congested),
             Kind::Resignations => self.continue_resignations(effects),
             Kind::Losses => self.continue_losses(effects, names),
             Kind::Forgotten => self.continue_forgetting(effects),
@@ -66,6 +70,7 @@ impl Objects {
         let (before, after) = Kind::ALL.split_at(last + 1);
         let ready = |kind| match kind {
             Kind::Reviews => self.next_review(&congested).is_some(),
+            Kind::ClassRequests => self.can_continue_class_requests(&congested),
             Kind::Resignations | Kind::Losses | Kind::Forgotten | Kind::Names => self.is_left(kind),
         };
         after.iter().chain(before).copied().find(|&kind| ready(kind))
@@ -74,6 +79,7 @@ impl Objects {
     fn is_left(&self, kind: Kind) -> bool {
         match kind {
             Kind::Reviews => !self.reviews.is_empty(),
+            Kind::ClassRequests => !self.class_requests.is_empty(),
             Kind::Resignations => !self.resignations.is_empty(),
             Kind::Losses => !self.losses.is_empty(),
             Kind::Forgotten => !self.forgotten.is_empty(),

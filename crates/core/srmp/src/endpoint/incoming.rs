@@ -280,7 +280,7 @@ impl Endpoint {
             if !remote.may_ask(now, limits.nacks_per_second, limits.nacks_burst) {
                 self.counters.nacks_limited += 1;
             } else if self.sender.handle_nack(now, item, r_max) == Answer::Repair {
-                self.bundle.hurry(now + self.urgent_wait());
+                self.bundle.leave_by(now + self.urgent_wait());
             }
         }
     }

@@ -174,7 +174,7 @@ impl Endpoint {
             }
             if origin.has_due() {
                 let wait = if config.strict { Duration::ZERO } else { config.timing.urgent_flush };
-                bundle.hurry(now + wait);
+                bundle.leave_by(now + wait);
             }
         }
         self.members.watch(member);

@@ -333,7 +333,7 @@ impl Endpoint {
                 .is_some_and(|remote_sender| remote_sender.origin.has_due())
         };
         if self.asking.iter().any(due) {
-            self.bundle.hurry(now);
+            self.bundle.leave_by(now);
         }
     }
 

@@ -134,7 +134,7 @@ impl Endpoint {
         let asking = loggers.children.note(now, (item.data, item.sn), asker, r_max / 2);
         if asking > loggers.config.fan_in / 2 {
             if self.sender.handle_nack(now, item, r_max) == Answer::Repair {
-                self.bundle.hurry(now + self.urgent_wait());
+                self.bundle.leave_by(now + self.urgent_wait());
             }
             return;
         }

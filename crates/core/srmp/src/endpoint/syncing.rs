@@ -4,7 +4,7 @@ use super::Endpoint;
 use super::asking::far_wait;
 use super::event::{Channel, Destination};
 use super::members::Remote;
-use crate::logger::{Audience, Job, Position, Stage, Topic};
+use crate::logger::{Audience, Content, Job, Position, Stage};
 use crate::model::{DataId, Dsn, MemberId};
 use crate::wire::{Digest, Held, Index, Kind, List, Origin, Record};
 use base::Moment;
@@ -83,8 +83,8 @@ impl super::loggers::Loggers {
     }
 
     /// Starts a transfer, unless too many wait.
-    fn give(&mut self, to: Audience, topic: Topic) {
-        let is_taken = self.jobs.request(to, topic);
+    fn give(&mut self, to: Audience, content: Content) {
+        let is_taken = self.jobs.request(to, content);
         self.counters.syncs_served += u64::from(is_taken);
         self.counters.syncs_refused += u64::from(!is_taken);
     }
@@ -365,16 +365,16 @@ impl Endpoint {
         }
         let audience =
             if is_active && loggers.is_of_site(asker) { Audience::Site } else { Audience::One(address) };
-        let mut topics: SmallVec<[Topic; 8]> = SmallVec::new();
+        let mut contents: SmallVec<[Content; 8]> = SmallVec::new();
         if list.is_empty() {
             let of = if loggers.store.is_some() { None } else { Some(self.config.member) };
-            topics.push(Topic { of, index_only: false });
+            contents.push(Content { of, index_only: false });
         }
-        topics.extend(list.iter().filter_map(|held| self.topic_for(held)));
-        let is_answered = topics.is_empty();
+        contents.extend(list.iter().filter_map(|held| self.content_for(held)));
+        let is_answered = contents.is_empty();
         let Some(loggers) = &mut self.loggers else { return };
-        for topic in topics {
-            loggers.give(audience, topic);
+        for content in contents {
+            loggers.give(audience, content);
         }
         if audience == Audience::Site && list.is_empty() {
             self.show_logger(now);
@@ -390,13 +390,13 @@ impl Endpoint {
     pub(super) fn expire_stand_in(&mut self, now: Moment) {
         let Some(loggers) = &mut self.loggers else { return };
         if loggers.stand_in.take_if(|at| *at <= now).is_some() && loggers.is_standby() {
-            loggers.give(Audience::Site, Topic { of: None, index_only: false });
+            loggers.give(Audience::Site, Content { of: None, index_only: false });
         }
     }
 
     /// The content of a transfer to a member that holds this much of a source; `None` when it needs
     /// nothing, or when nothing of the source is here.
-    fn topic_for(&self, held: Held) -> Option<Topic> {
+    fn content_for(&self, held: Held) -> Option<Content> {
         let member = held.origin.member;
         let (epoch, ours) = if member == self.config.member {
             (self.config.epoch, self.sender.digest())
@@ -410,7 +410,7 @@ impl Endpoint {
         }
         // A member that has most of the state requests the rest once it knows the versions.
         let has_most = u64::from(held.digest.active) * 2 >= u64::from(ours.active);
-        Some(Topic { of: Some(member), index_only: same_life && has_most })
+        Some(Content { of: Some(member), index_only: same_life && has_most })
     }
 
     /// Sends the parts of transfers that may leave now.
@@ -487,7 +487,7 @@ impl Endpoint {
     /// The source after the position of the transfer, or the first one.
     fn next_source(&self, job: &Job) -> Option<MemberId> {
         let after = job.position.map(|position| position.member);
-        if let Some(of) = job.topic.of {
+        if let Some(of) = job.content.of {
             return after.is_none().then_some(of);
         }
         let me = self.config.member;
@@ -513,7 +513,7 @@ impl Endpoint {
                     last = Some(dsn.data);
                 }
                 if versions.is_empty() {
-                    return (if job.topic.index_only { Stage::End } else { Stage::Data(None) }, false);
+                    return (if job.content.index_only { Stage::End } else { Stage::Data(None) }, false);
                 }
                 let index = Index { held: Held { origin, digest }, versions: List::of(&versions) };
                 let is_written = self.writer.push(&Record::Index(index)).is_ok();

@@ -16,7 +16,7 @@ pub(crate) enum Audience {
 
 /// The content of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Topic {
+pub(crate) struct Content {
     /// The source of the data; `None` for all sources.
     pub(crate) of: Option<MemberId>,
     /// Only the list of versions, without messages.
@@ -70,7 +70,7 @@ impl Position {
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
     pub(crate) to: Audience,
-    pub(crate) topic: Topic,
+    pub(crate) content: Content,
     /// `None` before the first source.
     pub(crate) position: Option<Position>,
     /// The position at which the last member joined: the next round goes on up to it.
@@ -113,8 +113,8 @@ impl Jobs {
 
     /// Handles a state request. A transfer under way to the same recipients serves it as well.
     /// Returns false when too many transfers wait.
-    pub(crate) fn request(&mut self, to: Audience, topic: Topic) -> bool {
-        if let Some(job) = self.queue.iter_mut().find(|job| job.to == to && job.topic == topic) {
+    pub(crate) fn request(&mut self, to: Audience, content: Content) -> bool {
+        if let Some(job) = self.queue.iter_mut().find(|job| job.to == to && job.content == content) {
             if job.position.is_some() {
                 (job.lap, job.until) = (job.position.map(Position::behind), None);
             }
@@ -125,7 +125,7 @@ impl Jobs {
         }
         let for_site = self.queue.iter().take_while(|job| job.to == Audience::Site).count();
         let position = if to == Audience::Site { for_site } else { self.queue.len() };
-        self.queue.insert(position, Job { to, topic, position: None, lap: None, until: None, sent: 0 });
+        self.queue.insert(position, Job { to, content, position: None, lap: None, until: None, sent: 0 });
         true
     }
 
@@ -151,7 +151,7 @@ impl Jobs {
 mod tests {
     use super::*;
 
-    const ALL: Topic = Topic { of: None, index_only: false };
+    const ALL: Content = Content { of: None, index_only: false };
 
     fn at(member: u64) -> Option<Position> {
         Some(Position { member: MemberId(member), stage: Stage::Index(None) })
@@ -196,18 +196,18 @@ mod tests {
     fn the_site_does_not_wait_for_others() {
         let mut jobs = Jobs::new(4);
         let one = |port| Audience::One(SocketAddr::from(([10, 0, 0, 1], port)));
-        let of = |member| Topic { of: Some(MemberId(member)), index_only: false };
-        for (to, topic) in [(one(1), ALL), (Audience::Site, of(1)), (one(2), ALL), (Audience::Site, ALL)] {
-            assert!(jobs.request(to, topic));
+        let of = |member| Content { of: Some(MemberId(member)), index_only: false };
+        for (to, content) in [(one(1), ALL), (Audience::Site, of(1)), (one(2), ALL), (Audience::Site, ALL)] {
+            assert!(jobs.request(to, content));
         }
-        let order: Vec<_> = std::iter::from_fn(|| jobs.take()).map(|job| (job.to, job.topic)).collect();
+        let order: Vec<_> = std::iter::from_fn(|| jobs.take()).map(|job| (job.to, job.content)).collect();
         assert_eq!(order, [(Audience::Site, of(1)), (Audience::Site, ALL), (one(1), ALL), (one(2), ALL)]);
     }
 
     #[test]
     fn only_so_many_wait() {
         let mut jobs = Jobs::new(2);
-        let of = |member| Topic { of: Some(MemberId(member)), index_only: true };
+        let of = |member| Content { of: Some(MemberId(member)), index_only: true };
         let asked: Vec<_> = (0..4).map(|member| jobs.request(Audience::Site, of(member % 3))).collect();
         assert_eq!(asked, [true, true, false, true]);
         assert!(jobs.deadline().is_some());

@@ -30,7 +30,7 @@ mod view;
 
 pub use config::{LoggerConfig, LoggerCounters, LoggerRole};
 pub(crate) use election::{Election, Outcome};
-pub(crate) use jobs::{Audience, Job, Jobs, Position, Stage, Topic};
+pub(crate) use jobs::{Audience, Content, Job, Jobs, Position, Stage};
 pub(crate) use missing::{Missing, MissingSet};
 pub(crate) use rank::{Merits, Rank};
 pub(crate) use region::{REGION, Region};

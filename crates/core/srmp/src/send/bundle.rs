@@ -45,11 +45,11 @@ impl Bundle {
     pub(crate) fn push(&mut self, now: Moment, message: Message, bytes: usize, wait: Duration) {
         self.messages.push((message, bytes));
         self.bytes += bytes;
-        self.hurry(now + wait);
+        self.leave_by(now + wait);
     }
 
     /// Makes it leave by then.
-    pub(crate) fn hurry(&mut self, by: Moment) {
+    pub(crate) fn leave_by(&mut self, by: Moment) {
         self.flush_at = Some(self.flush_at.map_or(by, |at| at.min(by)));
     }
 

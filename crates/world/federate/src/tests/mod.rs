@@ -11,7 +11,7 @@ use hla::Exception;
 use hla::handle::{ObjectClassHandle, ObjectInstanceHandle};
 
 use crate::{Callback, Callbacks, ConnectError, Federate, FederateError, Options};
-use server::{Order, REFUSED, Server};
+use server::{Fault, REFUSED, Server};
 
 const OBJECT: ObjectInstanceHandle = ObjectInstanceHandle(1);
 
@@ -138,7 +138,7 @@ async fn a_cut_connection_loses_and_doubles_nothing() {
     });
     for n in 0..COUNT {
         if n % 1000 == 500 {
-            server.orders.send(Order::Cut).unwrap();
+            server.faults.send(Fault::Cut).unwrap();
         }
         assert_eq!(reflected(&mut callbacks).await, n);
     }
@@ -152,7 +152,7 @@ async fn a_lost_server_is_a_callback_and_the_end_of_all_calls() {
     let mut options = options(&server);
     options.session.reconnect_window = Duration::from_millis(200);
     let (federate, mut callbacks) = Federate::connect(options).await.unwrap();
-    server.orders.send(Order::Vanish).unwrap();
+    server.faults.send(Fault::Vanish).unwrap();
     tokio::task::yield_now().await;
     let call = federate.get_object_class_handle("1");
     let error = soon(call).await.unwrap_err();
@@ -170,7 +170,7 @@ async fn a_lost_server_is_a_callback_and_the_end_of_all_calls() {
 async fn nobody_there() {
     let server = Server::start().await;
     let options = options(&server);
-    server.orders.send(Order::Vanish).unwrap();
+    server.faults.send(Fault::Vanish).unwrap();
     drop(server);
     tokio::time::sleep(Duration::from_millis(50)).await;
     let error = soon(Federate::connect(options)).await.err().expect("nobody is there");
@@ -182,7 +182,7 @@ async fn nobody_there() {
 #[tokio::test]
 async fn a_silent_server_is_given_up_in_time() {
     let server = Server::start().await;
-    server.orders.send(Order::Freeze(Duration::from_secs(30))).unwrap();
+    server.faults.send(Fault::Freeze(Duration::from_secs(30))).unwrap();
     tokio::task::yield_now().await;
     let mut options = options(&server);
     options.session.connect_timeout = Duration::from_millis(100);

@@ -24,7 +24,7 @@ pub(super) const REFUSED: ObjectInstanceHandle = ObjectInstanceHandle(13);
 
 /// An order of a test to the server.
 #[derive(Debug)]
-pub(super) enum Order {
+pub(super) enum Fault {
     /// Close the connection; keep the session.
     Cut,
     /// Close the connection and the listening socket, for good.
@@ -35,7 +35,7 @@ pub(super) enum Order {
 
 pub(super) struct Server {
     pub(super) address: SocketAddr,
-    pub(super) orders: UnboundedSender<Order>,
+    pub(super) faults: UnboundedSender<Fault>,
     /// All events of the endpoint except calls.
     pub(super) events: UnboundedReceiver<Event>,
 }
@@ -44,7 +44,7 @@ impl Server {
     pub(super) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (orders, inbox) = unbounded_channel();
+        let (faults, inbox) = unbounded_channel();
         let (outbox, events) = unbounded_channel();
         let world = World {
             start: Instant::now(),
@@ -54,7 +54,7 @@ impl Server {
             events: outbox,
         };
         tokio::spawn(world.run(listener, inbox));
-        Self { address, orders, events }
+        Self { address, faults, events }
     }
 
     /// The first event that `wanted` accepts.
@@ -84,7 +84,7 @@ impl World {
         Moment::from_nanos(self.start.elapsed().as_nanos() as u64)
     }
 
-    async fn run(mut self, listener: TcpListener, mut orders: UnboundedReceiver<Order>) {
+    async fn run(mut self, listener: TcpListener, mut faults: UnboundedReceiver<Fault>) {
         loop {
             let mut buffer = BytesMut::with_capacity(1 << 16);
             tokio::select! {
@@ -103,10 +103,10 @@ impl World {
                     }
                     _ => self.close(),
                 },
-                order = orders.recv() => match order {
-                    Some(Order::Cut) => self.close(),
-                    Some(Order::Freeze(time)) => tokio::time::sleep(time).await,
-                    Some(Order::Vanish) | None => return,
+                order = faults.recv() => match order {
+                    Some(Fault::Cut) => self.close(),
+                    Some(Fault::Freeze(time)) => tokio::time::sleep(time).await,
+                    Some(Fault::Vanish) | None => return,
                 },
             }
             self.serve();

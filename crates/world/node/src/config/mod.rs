@@ -29,7 +29,6 @@ use std::time::Duration;
 use serde::Deserialize;
 
 pub use error::ConfigError;
-pub(crate) use listen::split_host;
 pub use listen::{DEFAULT_PORT, ListenAddress, ListenAddressError};
 pub use memory::MemoryLimit;
 pub use network::Network;

@@ -1,22 +1,18 @@
 //! Listening sockets.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::TcpListener;
 use tracing::{debug, warn};
 
 use super::connection;
-use super::hub::Hub;
-use super::machine::Machine;
 use crate::config::ListenAddress;
-use crate::link::{has_no_ipv6, resolve};
-
-/// Connections that the system queues while the node has no time to accept them.
-const BACKLOG: i32 = 1024;
+use crate::hub::Hub;
+use crate::link::sockets::tcp_listeners;
+use crate::machine::Machine;
 
 /// The first wait after a failure to accept. It doubles with every further failure in a row.
 const RETRY_MIN: Duration = Duration::from_millis(10);
@@ -38,34 +34,6 @@ pub struct BindError {
 pub(super) async fn bind(address: &ListenAddress) -> Result<Vec<TcpListener>, BindError> {
     let fail = |source| BindError { address: address.to_string(), source };
     tcp_listeners(&address.host, address.port).await.map_err(fail)
-}
-
-/// Listens on every address of `host`; `*` is every address of this machine.
-pub(crate) async fn tcp_listeners(host: &str, port: u16) -> io::Result<Vec<TcpListener>> {
-    let addresses = resolve(host, port).await?;
-    addresses
-        .into_iter()
-        .map(|address| match listen(address) {
-            Err(error) if host == "*" && has_no_ipv6(&error) => {
-                listen(SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port))
-            }
-            other => other,
-        })
-        .collect()
-}
-
-/// Opens one listening socket. The unspecified IPv6 address also accepts IPv4 connections.
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-    if address.is_ipv6() {
-        socket.set_only_v6(!address.ip().is_unspecified())?;
-    }
-    #[cfg(unix)] // elsewhere the option would let two processes share the port
-    socket.set_reuse_address(true)?;
-    socket.set_nonblocking(true)?;
-    socket.bind(&address.into())?;
-    socket.listen(BACKLOG)?;
-    TcpListener::from_std(socket.into())
 }
 
 /// Accepts connections for ever. A failure, such as a lack of file descriptors, delays it and does

@@ -6,10 +6,12 @@ use std::thread::JoinHandle;
 use tokio::sync::oneshot;
 
 use super::accept::BindError;
-use super::machine::Machine;
 use super::run::{Node, runtime};
-use super::stats::NodeStats;
-use crate::{Config, KernelError, StateFile};
+use crate::config::Config;
+use crate::hub::NodeStats;
+use crate::kernel_machine::{KernelError, kernel_with};
+use crate::machine::Machine;
+use crate::state::StateFile;
 
 /// The reason why a background node did not start.
 #[derive(Debug, thiserror::Error)]
@@ -116,4 +118,17 @@ impl Drop for Background {
     fn drop(&mut self) {
         self.finish();
     }
+}
+
+/// Starts a node on a thread of its own, inside this program.
+///
+/// # Errors
+/// The node cannot listen on an address, the settings of the network are invalid, or the system
+/// cannot create a thread.
+pub fn start(mut config: Config) -> Result<Background, StartError> {
+    config.settle_here().map_err(KernelError::from)?;
+    Background::try_start(config, |config| {
+        let file = StateFile::of(config).map_err(KernelError::from)?;
+        Ok((kernel_with(config, file.as_ref())?, file))
+    })
 }

@@ -14,9 +14,9 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::OwnedReadHalf;
 use tracing::{Instrument as _, debug, info_span, warn};
 
-use super::hub::Hub;
-use super::machine::Machine;
-use super::table::End;
+use crate::hub::Hub;
+use crate::hub::connections::End;
+use crate::machine::Machine;
 
 /// After the last byte was written, the peer has this long to close its side. If the socket were
 /// closed earlier, the system would discard data that the peer has not read yet.

@@ -11,24 +11,16 @@
 
 mod accept;
 mod background;
-mod clock;
 mod connection;
-mod hub;
-mod jobs;
-mod machine;
 mod persist;
 mod run;
-mod stats;
-mod table;
 
 pub use accept::BindError;
-pub(crate) use accept::tcp_listeners;
-pub use background::{Background, StartError};
-pub(crate) use clock::Clock;
-pub(crate) use hub::Hub;
-pub use machine::{Input, Machine, Output};
+pub use background::{Background, StartError, start};
 pub use run::{Node, runtime};
-pub use stats::NodeStats;
+
+pub use crate::hub::NodeStats;
+pub use crate::machine::{Input, Machine, Output};
 
 #[cfg(test)]
 mod tests;

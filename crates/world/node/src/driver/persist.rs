@@ -7,9 +7,9 @@ use std::time::Duration;
 use kernel::Persist;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::hub::Hub;
-use super::machine::{Input, Machine};
-use crate::StateFile;
+use crate::hub::Hub;
+use crate::machine::{Input, Machine};
+use crate::state::StateFile;
 
 /// Wait before a retry after a disk accepted neither a state nor its removal.
 const RETRY: Duration = Duration::from_secs(1);

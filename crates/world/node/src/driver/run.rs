@@ -12,12 +12,14 @@ use tokio::task::{JoinError, JoinSet};
 use tracing::{info, warn};
 
 use super::accept::{self, BindError};
-use super::hub::{Hub, Sizes};
-use super::machine::{Input, Machine};
 use super::persist::keep_state;
-use super::stats::NodeStats;
-use crate::link::{self, Fabric, Greetings, LinkContext, LinkInput, Listener, Plain, Quic, StreamLayer};
-use crate::{Config, StateFile};
+use crate::config::Config;
+use crate::hub::NodeStats;
+use crate::hub::{Hub, Sizes};
+use crate::link::{Greetings, LinkContext, LinkInput, LinkProvider, Plain, Quic, StreamLayer};
+use crate::link_tasks::{self, Listener};
+use crate::machine::{Input, Machine};
+use crate::state::StateFile;
 
 /// Interval at which the machine of a stopping node is asked whether it has left the network.
 const LEAVE_POLL: Duration = Duration::from_millis(10);
@@ -40,7 +42,7 @@ pub struct Node<M> {
     grace: Duration,
     link_listeners: Vec<Listener>,
     links: LinkContext,
-    multicast: Option<link::MulticastUrl>,
+    multicast: Option<crate::url::MulticastUrl>,
     state: Option<StateFile>,
 }
 
@@ -54,19 +56,19 @@ impl<M: Machine + 'static> Node<M> {
         Self::bind_in(None, config, machine).await
     }
 
-    /// [Binds](Node::bind) a node of a parallel program. `fabric` carries its links to other ranks.
+    /// [Binds](Node::bind) a node of a parallel program. `provider` carries its links to other ranks.
     ///
     /// # Errors
     /// As for [`bind`](Node::bind).
     pub async fn bind_in(
-        fabric: Option<Rc<dyn Fabric>>,
+        provider: Option<Rc<dyn LinkProvider>>,
         config: &Config,
         machine: M,
     ) -> Result<Self, BindError> {
         let network = config.network.clone().unwrap_or_default();
         let links = LinkContext {
             layer: Rc::new(Plain),
-            fabric,
+            provider,
             quic: Quic::new(network.quic),
             connect_timeout: network.connect_timeout,
             accepted_max: network.connections,
@@ -75,11 +77,11 @@ impl<M: Machine + 'static> Node<M> {
         let mut link_listeners = Vec::new();
         for listen in &network.listen {
             let fail = |source| BindError { address: listen.to_string(), source };
-            link_listeners.extend(link::bind(listen, &links).await.map_err(fail)?);
+            link_listeners.extend(link_tasks::bind(listen, &links).await.map_err(fail)?);
         }
         if let Some(url) = &network.multicast {
             let fail = |error| BindError { address: url.to_string(), source: std::io::Error::other(error) };
-            link::check_multicast(url).map_err(fail)?;
+            link_tasks::check_multicast(url).map_err(fail)?;
         }
         let mut listeners = Vec::new();
         for address in &config.listen {
@@ -153,11 +155,12 @@ impl<M: Machine + 'static> Node<M> {
         let links = Rc::new(links);
         for listener in link_listeners {
             info!(address = listener.url(), "listening for nodes");
-            tasks.spawn_local(link::listen(Rc::clone(&hub), listener, Rc::clone(&links)));
+            tasks.spawn_local(link_tasks::listen(Rc::clone(&hub), listener, Rc::clone(&links)));
         }
-        let connecting = tokio::task::spawn_local(link::keep_connecting(Rc::clone(&hub), Rc::clone(&links)));
+        let connecting =
+            tokio::task::spawn_local(link_tasks::keep_connecting(Rc::clone(&hub), Rc::clone(&links)));
         if let Some(url) = multicast {
-            tasks.spawn_local(link::keep_joining(Rc::clone(&hub), Rc::new(url)));
+            tasks.spawn_local(link_tasks::keep_joining(Rc::clone(&hub), Rc::new(url)));
         }
         let keeping = state.map(|file| {
             let (orders, taken) = tokio::sync::mpsc::unbounded_channel();
@@ -185,7 +188,7 @@ impl<M: Machine + 'static> Node<M> {
         tasks.shutdown().await;
         drain(&hub, grace).await;
         connecting.abort();
-        link::close_all(&hub).await;
+        link_tasks::close_all(&hub).await;
         time.abort();
         if let Some(keeping) = keeping {
             keeping.abort();
@@ -196,7 +199,7 @@ impl<M: Machine + 'static> Node<M> {
 }
 
 /// Tells the machine the URLs at which others reach it.
-fn tell_addresses<M: Machine>(hub: &Hub<M>, advertise: &[link::LinkUrl], listeners: &[Listener]) {
+fn tell_addresses<M: Machine>(hub: &Hub<M>, advertise: &[crate::url::LinkUrl], listeners: &[Listener]) {
     let mut fixed: Vec<String> = advertise.iter().map(ToString::to_string).collect();
     let mut every = Vec::new();
     if fixed.is_empty() {

@@ -9,12 +9,12 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::UdpSocket;
 
 use super::datagram::{DatagramReceiver, DatagramSender, Way};
-use super::emulation::{Emulation, Line};
 use super::frame::{self, FrameError, FrameReader};
 use super::hello::{DatagramOffer, HELLO_BYTES_MAX, Hello, HelloError};
-use super::options::{BestEffort, DEFAULT_MTU, LinkOptions};
 use super::sockets::bind_udp;
 use super::stream::{BoxRead, BoxWrite, Raw};
+use crate::emulation::{Emulation, Line};
+use crate::url::{BestEffort, DEFAULT_MTU, LinkOptions};
 
 /// A link that is ready for the machines.
 pub(crate) struct Established {
@@ -102,7 +102,7 @@ pub(crate) async fn initiate(mut raw: Raw, options: &LinkOptions) -> Result<Esta
         _ => Offered::Nothing,
     };
     let hello = Hello { datagrams: offered.to_offer()?, emulate: options.back.clone() };
-    say(&mut raw.write, &hello).await?;
+    send_hello(&mut raw.write, &hello).await?;
     let mut reader = FrameReader::new();
     let answer = hear(&mut raw.read, &mut reader).await?;
     let (sender, receiver) = offered.join(answer.datagrams, raw.peer_ip).await?;
@@ -117,7 +117,7 @@ pub(crate) async fn accept(mut raw: Raw) -> Result<Established, EstablishError> 
         Err(error) => {
             if let EstablishError::Hello(HelloError::Version(_)) = &error {
                 // Sent so that the other side can also report the error.
-                let _ = say(&mut raw.write, &Hello::default()).await;
+                let _ = send_hello(&mut raw.write, &Hello::default()).await;
             }
             return Err(error);
         }
@@ -133,12 +133,12 @@ pub(crate) async fn accept(mut raw: Raw) -> Result<Established, EstablishError> 
         _ => Offered::Nothing,
     };
     let answer = Hello { datagrams: offered.to_offer()?, emulate: Emulation::default() };
-    say(&mut raw.write, &answer).await?;
+    send_hello(&mut raw.write, &answer).await?;
     let (sender, receiver) = offered.join(hello.datagrams, raw.peer_ip).await?;
     finish(raw, reader, &hello.emulate, sender, receiver)
 }
 
-async fn say(write: &mut BoxWrite, hello: &Hello) -> io::Result<()> {
+async fn send_hello(write: &mut BoxWrite, hello: &Hello) -> io::Result<()> {
     let mut record = bytes::BytesMut::new();
     frame::write(&mut record, &hello.encode());
     write.write_all(&record).await?;

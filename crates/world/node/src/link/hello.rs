@@ -16,7 +16,7 @@ use std::time::Duration;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use wan::{Jitter, LineSpec, Loss, Share};
 
-use super::emulation::{EMULATED_DELAY_MAX, Emulation};
+use crate::emulation::{EMULATED_DELAY_MAX, Emulation};
 
 /// Longest first record, in bytes.
 pub(crate) const HELLO_BYTES_MAX: usize = 512;

@@ -9,11 +9,11 @@ use bytes::{Buf as _, Bytes, BytesMut};
 use tokio::io::AsyncWrite as _;
 
 use super::datagram::{DatagramSender, Room};
-use super::emulation::Line;
 use super::frame::{self, LINK_FRAME_BYTES_MAX};
 use super::stream::BoxWrite;
 use super::{LinkCounts, LinkId};
-use crate::driver::Machine;
+use crate::emulation::Line;
+use crate::machine::Machine;
 
 /// Frames are pulled until this many bytes wait for one write.
 const WRITE_BYTES: usize = 64 << 10;

@@ -4,7 +4,10 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
+
+/// Connections that the system queues while the node has no time to accept them.
+const BACKLOG: i32 = 1024;
 
 /// Bytes that may wait inside the system to be sent. More would stand between the machine's urgent
 /// frames and the network.
@@ -67,4 +70,32 @@ pub(crate) fn tune(stream: &TcpStream) -> io::Result<()> {
 /// The address, with an IPv4-mapped IPv6 address converted to IPv4.
 pub(crate) fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+/// Listens on every address of `host`; `*` is every address of this machine.
+pub(crate) async fn tcp_listeners(host: &str, port: u16) -> io::Result<Vec<TcpListener>> {
+    let addresses = resolve(host, port).await?;
+    addresses
+        .into_iter()
+        .map(|address| match listen(address) {
+            Err(error) if host == "*" && has_no_ipv6(&error) => {
+                listen(SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port))
+            }
+            other => other,
+        })
+        .collect()
+}
+
+/// Opens one listening socket. The unspecified IPv6 address also accepts IPv4 connections.
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    if address.is_ipv6() {
+        socket.set_only_v6(!address.ip().is_unspecified())?;
+    }
+    #[cfg(unix)] // elsewhere the option would let two processes share the port
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    TcpListener::from_std(socket.into())
 }

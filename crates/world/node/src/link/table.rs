@@ -8,9 +8,9 @@ use base::Moment;
 use tokio::sync::Notify;
 
 use super::outbound::Outbound;
-use super::url::written;
 use super::{LinkId, LinkInput, LinkOutput, Scheme, TargetId};
-use crate::driver::{Input, Machine};
+use crate::machine::{Input, Machine};
+use crate::url::written;
 
 /// Maximum number of its own addresses that a node announces.
 const ADDRESSES_MAX: usize = 16;

@@ -84,7 +84,7 @@ pub fn all(options: &Options) -> Vec<Box<dyn Invariant>> {
         Box::new(members::Members::default()),
         Box::new(names::Names::default()),
         Box::new(no_echo::NoEcho::default()),
-        Box::new(order::Order::new(options.is_networked())),
+        Box::new(order::DeliveryOrder::new(options.is_networked())),
         Box::new(repeated_alike::RepeatedAlike::default()),
         Box::new(response_first::ResponseFirst::default()),
         Box::new(subscribed_only::SubscribedOnly::default()),

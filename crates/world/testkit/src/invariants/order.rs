@@ -12,31 +12,31 @@ use hla::handle::{InteractionClassHandle, ObjectClassHandle, TransportationTypeH
 use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Topic {
+enum MessageStream {
     Objects(Option<ObjectClassHandle>),
     Interactions(InteractionClassHandle),
     Directed,
 }
 
 /// Receiver and the sender's host; with many nodes also the sender's session and the topic.
-type Stream = (SessionId, u32, Option<(SessionId, Topic)>);
+type Stream = (SessionId, u32, Option<(SessionId, MessageStream)>);
 
 /// See the module.
-pub(super) struct Order {
-    by_topic: bool,
+pub(super) struct DeliveryOrder {
+    by_stream: bool,
     /// The last number of each stream.
     last: BTreeMap<Stream, u32>,
     compared: u64,
 }
 
-impl Order {
-    /// `by_topic`: order is kept for each topic only.
-    pub(super) fn new(by_topic: bool) -> Self {
-        Self { by_topic, last: BTreeMap::new(), compared: 0 }
+impl DeliveryOrder {
+    /// `by_stream`: order is kept for each topic only.
+    pub(super) fn new(by_stream: bool) -> Self {
+        Self { by_stream, last: BTreeMap::new(), compared: 0 }
     }
 }
 
-impl Invariant for Order {
+impl Invariant for DeliveryOrder {
     fn name(&self) -> &'static str {
         "order"
     }
@@ -58,18 +58,18 @@ impl Invariant for Order {
         if transportation != Some(TransportationTypeHandle::RELIABLE) {
             return Ok(());
         }
-        let topic = || match &sent.message {
+        let stream = || match &sent.message {
             Message::Update(instance, _) => {
-                Topic::Objects(ledger.instance(*session, *instance).map(|i| i.class))
+                MessageStream::Objects(ledger.instance(*session, *instance).map(|i| i.class))
             }
-            Message::Interaction(class) => Topic::Interactions(*class),
-            _ => Topic::Directed,
+            Message::Interaction(class) => MessageStream::Interactions(*class),
+            _ => MessageStream::Directed,
         };
-        let topic = self.by_topic.then(|| (sent.by, topic()));
-        let last = self.last.entry((*session, host, topic)).or_default();
+        let stream = self.by_stream.then(|| (sent.by, stream()));
+        let last = self.last.entry((*session, host, stream)).or_default();
         if count < *last {
             return Err(format!(
-                "{session}: number {count} of host {host} about {topic:?} came after {last}"
+                "{session}: number {count} of host {host} about {stream:?} came after {last}"
             ));
         }
         *last = count;

@@ -4,11 +4,11 @@ use crate::draw::Draw;
 use base::{Moment, Seed};
 use bytes::{BufMut, Bytes, BytesMut};
 use kernel::Kernel;
-use netsim::casts::{CastSettings, Casts, Datagram, address};
+use netsim::multicast::{Datagram, GroupSettings, MulticastGroups, address};
 use netsim::{HostId, Port};
 
 /// Settings under which no message waits for the rate of a group.
-const SETTINGS: CastSettings = CastSettings { rate_min: 1_000_000_000, waiting_max: usize::MAX };
+const SETTINGS: GroupSettings = GroupSettings { rate_min: 1_000_000_000, waiting_max: usize::MAX };
 
 /// The groups of one node.
 pub(super) struct Groups {
@@ -16,14 +16,14 @@ pub(super) struct Groups {
     hosts: Vec<HostId>,
     loss: u64,
     draw: Draw,
-    casts: Casts,
+    multicast: MulticastGroups,
 }
 
 impl Groups {
     /// The initial state, among these hosts.
     pub(super) fn new(hosts: Vec<HostId>, loss: u64, seed: Seed) -> Self {
         let draw = Draw::new(seed, "losses");
-        Self { hosts, loss, draw, casts: Casts::new(SETTINGS, seed) }
+        Self { hosts, loss, draw, multicast: MulticastGroups::new(SETTINGS, seed) }
     }
 
     /// Handles a datagram.
@@ -33,13 +33,13 @@ impl Groups {
         }
         let Some([group, alone]) = datagram.first_chunk() else { return };
         let (group, alone) = (usize::from(*group), *alone != 0);
-        self.casts.handle_datagram(now, group, address(from.0), alone, &datagram.slice(2..));
+        self.multicast.handle_datagram(now, group, address(from.0), alone, &datagram.slice(2..));
     }
 
     /// Carries out the outputs of the kernel and the protocol. Returns whether there were any.
     pub(super) fn settle(&mut self, kernel: &mut Kernel, port: &mut Port<'_>) -> bool {
-        let any = self.casts.settle(kernel, port.now());
-        while let Some(datagram) = self.casts.poll_transmit(port.now()) {
+        let any = self.multicast.settle(kernel, port.now());
+        while let Some(datagram) = self.multicast.poll_transmit(port.now()) {
             self.send(&datagram, port);
         }
         any
@@ -47,7 +47,7 @@ impl Groups {
 
     /// When [`Groups::settle`] is due without an input.
     pub(super) fn poll_timeout(&self) -> Option<Moment> {
-        self.casts.poll_timeout()
+        self.multicast.poll_timeout()
     }
 
     /// Sends a datagram to each host, since the network has no multicast.

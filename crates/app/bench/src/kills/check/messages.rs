@@ -82,15 +82,15 @@ impl Trial<'_> {
         let sent = kind.of(sender);
         let mut last: Option<u64> = None;
         for &(at, number) in came {
-            let who = || format!("{receiver}: {kind:?} {number} of {sender}");
+            let label = || format!("{receiver}: {kind:?} {number} of {sender}");
             match sent.get((number as usize).wrapping_sub(1)) {
                 Some(sent) if sent.made <= at => {}
-                _ => self.wrong(at, format!("{} was not sent before", who())),
+                _ => self.wrong(at, format!("{} was not sent before", label())),
             }
             match last {
-                Some(last) if number <= last => self.wrong(at, format!("{} came after {last}", who())),
+                Some(last) if number <= last => self.wrong(at, format!("{} came after {last}", label())),
                 Some(last) if number > last + 1 => {
-                    self.wrong(at, format!("{} came after {last}: what was between is lost", who()));
+                    self.wrong(at, format!("{} came after {last}: what was between is lost", label()));
                 }
                 _ => {}
             }

@@ -2,6 +2,7 @@
 //! nodes, and tests whether the simulator then predicts runs with 4 to 6.
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use bench::cores::{Awake, can_pin};
 use bench::federation::measure;
@@ -12,22 +13,34 @@ use serde_json::{Value, json};
 use super::cases::{Case, KNOWN, LIVE, Length, SIMULATED, UNKNOWN};
 use super::plan::live_plan;
 use super::{hosts, simulate};
-use crate::bench::progress::Progress;
-use crate::bench::table::{Table, figure};
 use crate::bench::{failure, launcher};
-use crate::exit::{Failure, Outcome, Status, block_on, say};
-use crate::report::Report;
-use crate::sim::parallel::each_in_parallel;
-use crate::sim::{Args, interrupt};
+use console::exit::{Failure, Outcome, Status, block_on, say};
+use console::progress::Progress;
+use console::report::{JsonFlag, Report};
+use console::table::{Table, figure};
+use experiment::interrupt;
+use experiment::parallel::each_in_parallel;
 
-/// The name of the command.
-pub(crate) const NAME: &str = "calibrate";
-/// The description of the command in lists.
-pub(crate) const TITLE: &str =
-    "measure what messages cost on this machine, and predict runs that were not measured";
+/// Options of calibrate.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  meshrti sim calibrate --hosts hosts.toml                                 write the host model
+  meshrti sim examples/simulations/federation.toml --hosts hosts.toml      use it")]
+pub(crate) struct Args {
+    /// Write the host model to FILE
+    #[arg(long, value_name = "FILE")]
+    hosts: Option<PathBuf>,
+    /// Measure everything N times, and take the best of each
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..=99))]
+    rounds: u8,
+    /// Threads that fit the model [default: one per core]
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    json: JsonFlag,
+}
 
-/// The default number of rounds of all measurements.
-const ROUNDS: u8 = 5;
 /// The maximum relative errors of a good model: `MEDIAN_MAX` for half of its predictions, and
 /// `WORST_MAX` for all.
 const MEDIAN_MAX: f64 = 0.10;
@@ -35,19 +48,14 @@ const WORST_MAX: f64 = 0.20;
 
 /// Measures, fits, predicts, measures again.
 pub(crate) fn run(args: &Args) -> Outcome {
-    if args.show || args.replications != 1 {
-        let what = "--show and --replications do not apply here";
-        return Err(Failure::wrong_use(format_args!("{NAME}: {what}")));
-    }
     interrupt::watch();
     // Cores are kept awake because their wake-up time varies from one moment to the next, with the
     // machine and, for a virtual one, with its host.
     let awake = Awake::keep();
-    let rounds = args.federation.rounds.unwrap_or(ROUNDS);
     let cases: Vec<Case> = KNOWN.into_iter().chain(UNKNOWN).collect();
     let mut measured = Vec::new();
     block_on(async {
-        measured = measure_all(&cases, rounds).await?;
+        measured = measure_all(&cases, args.rounds).await?;
         Ok(Status::Done)
     })?;
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -65,7 +73,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         })
         .collect();
     let conditions = Conditions { awake: awake.is_ok(), pinned: can_pin() };
-    tell(args, &model, &fit, &lines, (rounds, conditions))
+    tell(args, &model, &fit, &lines, (args.rounds, conditions))
 }
 
 /// The conditions of the measurement.
@@ -255,7 +263,7 @@ fn tell(
     let middle = median(errors).unwrap_or(0.0);
     let good = middle < MEDIAN_MAX && worst < WORST_MAX;
     let text = hosts::text(model);
-    if let Some(path) = &args.federation.hosts {
+    if let Some(path) = &args.hosts {
         let head = "# Costs of steps on one computer, as `meshrti sim calibrate` measured them.\n";
         std::fs::write(path, format!("{head}{text}")).map_err(|error| {
             Failure::bad_news(format_args!("{}: the host model cannot be written: {error}", path.display()))

@@ -8,7 +8,7 @@ use hostsim::fit::Figures;
 use hostsim::{Federation, HostModel, Joined, Multicast, Placement, Task, Work};
 use netsim::cluster::Ethernet;
 
-use crate::bench::size;
+use console::size;
 
 /// The length of runs.
 #[derive(Clone, Copy)]

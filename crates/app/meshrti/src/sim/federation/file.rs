@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use base::Seed;
-use fabric::units::{Picos, Share};
 use hostsim::{Federation, HostModel, Joined, Multicast, Placement, SIZE_BYTES_MIN, Task, Work};
+use netmodel::units::{Picos, Share};
 use netsim::cluster::{Ethernet, Framing};
 use serde::Deserialize;
 use workload::Workload;

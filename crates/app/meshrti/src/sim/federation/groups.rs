@@ -5,7 +5,7 @@ use std::ops::Add;
 use hostsim::{Carried, Federation, Report};
 use serde_json::{Value, json};
 
-use crate::bench::table::{Table, figure};
+use console::table::{Table, figure};
 
 /// The traffic of groups in all runs together, and the bytes of links.
 fn sums(runs: &[Report]) -> (Carried, u64) {

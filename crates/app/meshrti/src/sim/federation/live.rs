@@ -13,10 +13,11 @@ use super::file::Scenario;
 use super::folder_of;
 use super::plan::live_plan;
 use super::results::size_bytes;
-use crate::bench::table::{Table, figure, or_dash};
-use crate::bench::{failure, launcher, size};
-use crate::exit::{Failure, Outcome, Status, say};
-use crate::report::{JsonFlag, Report};
+use crate::bench::{failure, launcher};
+use console::exit::{Failure, Outcome, Status, say};
+use console::report::{JsonFlag, Report};
+use console::size;
+use console::table::{Table, figure, or_dash};
 
 /// A federation from a scenario file of the simulator: nodes and federates as processes on this machine.
 #[derive(clap::Args)]

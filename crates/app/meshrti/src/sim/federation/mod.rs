@@ -1,6 +1,6 @@
 //! Scenario files of whole federations: nodes and federates as processes of simulated computers, or of this machine.
 
-pub(crate) mod calibrate;
+pub(super) mod calibrate;
 mod cases;
 mod file;
 mod groups;
@@ -14,10 +14,11 @@ use std::path::{Path, PathBuf};
 use hostsim::{Federation, RunError};
 use serde_json::json;
 
-use super::parallel::in_parallel;
-use super::{Args, interrupt, read_or_show, seed_of, wrong};
-use crate::exit::{Failure, Outcome, Status, say};
-use crate::report::Report;
+use console::exit::{Failure, Outcome, Status, say};
+use console::report::{JsonFlag, Report};
+use experiment::parallel::in_parallel;
+use experiment::settings::read_scenario;
+use experiment::{RunFlags, Settings, interrupt, seed_of};
 use file::Scenario;
 
 pub(crate) use live::{LiveArgs, run_live};
@@ -25,40 +26,44 @@ pub(crate) use live::{LiveArgs, run_live};
 /// The value of `kind` in files of such scenarios.
 pub(super) const KIND: &str = "federation";
 
-/// Options of federations and of calibrating.
-#[derive(clap::Args, Clone, PartialEq, Default)]
-#[command(next_help_heading = "Options of federations and calibrate")]
-pub(super) struct HostOptions {
-    /// The host model: for a federation the one to use, for calibrate where to write it
+/// Options of federations.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  meshrti sim calibrate --hosts hosts.toml                                 the costs of this machine
+  meshrti sim examples/simulations/federation.toml --hosts hosts.toml      a federation on such computers
+  meshrti bench federation mine.toml --live --sim --hosts hosts.toml       beside real processes")]
+pub(super) struct Args {
+    /// The scenario file
+    #[arg(value_name = "FILE")]
+    file: String,
+    /// The host model to use, in place of that of the file
     #[arg(long, value_name = "FILE")]
     hosts: Option<PathBuf>,
-    /// calibrate: measure everything so often, and take the best of each [default: 5]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=99))]
-    rounds: Option<u8>,
+    /// Print the scenario instead of running it
+    #[arg(long)]
+    show: bool,
+    #[command(flatten)]
+    runs: RunFlags,
+    #[command(flatten)]
+    json: JsonFlag,
 }
-
-/// The message that says which scenarios have these options.
-pub(super) const OPTIONS_FOR: &str = "--hosts and --rounds are for federations and calibrate";
 
 /// The number of progress steps of a run.
 const STEPS: u64 = 200;
 
 /// Reads a scenario, simulates it, and reports.
-pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
-    if args.federation.rounds.is_some() {
-        return Err(wrong(args, "--rounds is for calibrate"));
-    }
-    if args.files.is_given() {
-        return Err(wrong(args, "--csv and --plots are not for federations"));
-    }
-    let Some(scenario) = read_or_show(args, text, Scenario::parse)? else { return Ok(Status::Done) };
-    let model = args.federation.hosts.as_deref();
-    let federation = scenario.federation(folder_of(&args.scenario), model, seed_of(args, 0));
-    let federation = federation.map_err(|why| wrong(args, why))?;
+pub(super) fn run(args: &Args) -> Outcome {
+    let settings = &Settings::new(&args.file, args.runs, &args.json);
+    let (name, text) = &read_scenario(&args.file)?;
+    let scenario = settings.read_or_show(args.show, text, Scenario::parse)?;
+    let Some(scenario) = scenario else { return Ok(Status::Done) };
+    let federation = scenario.federation(folder_of(&args.file), args.hosts.as_deref(), seed_of(settings, 0));
+    let federation = federation.map_err(|why| settings.wrong(why))?;
     interrupt::watch();
-    let replications = usize::from(args.replications);
-    let outcomes = in_parallel(args.jobs, replications, STEPS, |replication, ticker| {
-        let federation = Federation { seed: seed_of(args, replication), ..federation.clone() };
+    let replications = usize::from(settings.replications);
+    let outcomes = in_parallel(settings.jobs, replications, STEPS, |replication, ticker| {
+        let federation = Federation { seed: seed_of(settings, replication), ..federation.clone() };
         let mut told = 0;
         simulate(&federation, |share| {
             let now = (share * STEPS as f64) as u64;
@@ -67,7 +72,7 @@ pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
         })
     })?;
     let mut report = Report::new("sim federation", 1);
-    report.seed(args.seed);
+    report.seed(settings.seed);
     let rows = results::rows(name, &federation, &outcomes);
     let mut notes = results::notes(&scenario.title, &federation, &outcomes);
     if outcomes.len() < replications {

@@ -3,8 +3,8 @@
 use hostsim::{Done, Federation, Placement, Report, Task, Work, quantile_us};
 use serde_json::{Value, json};
 
-use crate::bench::size;
-use crate::bench::table::{Table, figure, or_dash};
+use console::size;
+use console::table::{Table, figure, or_dash};
 
 /// The utilisation from which a process or a computer counts as full.
 const FULL: f64 = 0.98;

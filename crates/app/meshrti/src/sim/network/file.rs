@@ -7,12 +7,12 @@ mod traffic;
 use std::path::Path;
 
 use base::Seed;
-use fabric::fluid;
-use fabric::fluid::lanes;
-use fabric::simulation::Model;
-use fabric::study::network::Network;
-use fabric::topology::{LinkClass, Shape, Torus};
-use fabric::units::{self, Picos};
+use netmodel::fluid;
+use netmodel::fluid::lanes;
+use netmodel::simulation::Model;
+use netmodel::study::network::Network;
+use netmodel::topology::{LinkClass, Shape, Torus};
+use netmodel::units::{self, Picos};
 use serde::Deserialize;
 
 use super::{objects, recording};
@@ -21,16 +21,6 @@ use packets::Packets;
 use traffic::Traffic;
 
 /// The kind in a file. Other keys are ignored.
-#[derive(Deserialize)]
-struct Peek {
-    kind: Option<String>,
-}
-
-/// The kind of a scenario file, if it has one.
-pub(crate) fn kind_of(text: &str) -> Option<String> {
-    toml::from_str::<Peek>(text).ok()?.kind
-}
-
 /// A scenario of a network by itself.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -282,19 +272,19 @@ impl Wan {
         }
     }
 
-    fn table(&self) -> Result<fabric::topology::Wan, String> {
+    fn table(&self) -> Result<netmodel::topology::Wan, String> {
         // `check` has verified all names.
         let site = |name: &str| self.site(name).unwrap_or(u32::MAX);
         let line = |(line, number): (&Line, usize)| {
             line.line(number, (site(&line.between[0]), site(&line.between[1])))
         };
-        let route = |route: &Route| fabric::topology::Detour {
+        let route = |route: &Route| netmodel::topology::Detour {
             at: site(&route.at),
             to: site(&route.to),
             via: site(&route.via),
         };
-        let known = |site: &Site| fabric::topology::Site { name: site.name.clone(), hosts: site.hosts };
-        Ok(fabric::topology::Wan {
+        let known = |site: &Site| netmodel::topology::Site { name: site.name.clone(), hosts: site.hosts };
+        Ok(netmodel::topology::Wan {
             sites: self.sites.iter().map(known).collect(),
             lines: self.lines.iter().zip(1..).map(line).collect::<Result<_, _>>()?,
             detours: self.routes.iter().map(route).collect(),

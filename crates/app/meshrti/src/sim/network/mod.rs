@@ -4,59 +4,90 @@ mod file;
 mod objects;
 mod recording;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use fabric::packet::PacketCounts;
-use fabric::packet::ports::Deadlock;
-use fabric::simulation::Model;
-use fabric::study::network::{Load, Network, set_up};
-use fabric::topology::{Shape, Topology};
-use fabric::traffic::Exchanges;
-use fabric::units::Picos;
+use netmodel::packet::PacketCounts;
+use netmodel::packet::ports::Deadlock;
+use netmodel::simulation::Model;
+use netmodel::study::network::{Load, Network, set_up};
+use netmodel::topology::{Shape, Topology};
+use netmodel::traffic::Exchanges;
+use netmodel::units::Picos;
 use serde_json::json;
 
-use super::course::Plan;
-use super::parallel::{in_parallel, threads};
-use super::ran::{Runs, Wanted, finish, growth_note, run_to_the_end, steps_of, warm_up_note};
-use super::usage::{refuse_too_large, thread_cpu_s};
-use super::{Args, interrupt, read_or_show, seed_of, wrong};
-use crate::bench::table::{Table, figure};
-use crate::exit::{Failure, Outcome, Status, say};
-use crate::report::Report;
+use console::exit::{Failure, Outcome, Status, say};
+use console::report::{JsonFlag, Report};
+use console::table::{Table, figure};
+use experiment::course::Plan;
+use experiment::parallel::{in_parallel, threads};
+use experiment::ran::{Runs, Wanted, finish, growth_note, run_to_the_end, steps_of, warm_up_note};
+use experiment::settings::read_scenario;
+use experiment::sheet::FilesFlag;
+use experiment::usage::{refuse_too_large, thread_cpu_s};
+use experiment::{RunFlags, Settings, interrupt, seed_of};
 use file::Scenario;
 
-pub(crate) use file::kind_of;
 pub(super) use file::{Loss, Rate, Size, Time};
 pub(super) use objects::workload;
 
 /// The utilisation from which the busiest link counts as full.
 const FULL: f64 = 0.99;
 
+/// Options of networks.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  meshrti sim examples/simulations/fat-tree.toml                  a network by itself, from a file
+  meshrti sim mine.toml --plots charts --csv tables               latencies over time, how busy links are
+  meshrti sim mine.toml --trace mine.json                         messages on their way")]
+pub(super) struct Args {
+    /// The scenario file
+    #[arg(value_name = "FILE")]
+    file: String,
+    /// Print the scenario instead of running it
+    #[arg(long)]
+    show: bool,
+    #[command(flatten)]
+    runs: RunFlags,
+    /// Write messages on their way to FILE, for Perfetto (ui.perfetto.dev)
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    #[command(flatten)]
+    files: FilesFlag,
+    #[command(flatten)]
+    json: JsonFlag,
+}
+
 /// Reads a scenario, simulates it, and reports.
-pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
-    let Some(scenario) = read_or_show(args, text, Scenario::parse)? else { return Ok(Status::Done) };
-    let folder = Path::new(&args.scenario).parent().unwrap_or(Path::new(""));
-    let network = scenario.network(args.seed, folder).map_err(|why| wrong(args, why))?;
-    let wanted = usize::from(args.replications);
-    refuse_too_large(network.memory_bytes(), threads(args.jobs, wanted))?;
+pub(super) fn run(args: &Args) -> Outcome {
+    let settings = &Settings::new(&args.file, args.runs, &args.json)
+        .with_files(&args.files)
+        .with_trace(args.trace.as_deref());
+    let (name, text) = read_scenario(&args.file)?;
+    let scenario = settings.read_or_show(args.show, &text, Scenario::parse)?;
+    let Some(scenario) = scenario else { return Ok(Status::Done) };
+    let folder = Path::new(&args.file).parent().unwrap_or(Path::new(""));
+    let network = scenario.network(settings.seed, folder).map_err(|why| settings.wrong(why))?;
+    let wanted = usize::from(settings.replications);
+    refuse_too_large(network.memory_bytes(), threads(settings.jobs, wanted))?;
     let topology = {
-        let simulation = set_up(&network, seed_of(args, 0)).map_err(|why| wrong(args, why))?;
+        let simulation = set_up(&network, seed_of(settings, 0)).map_err(|why| settings.wrong(why))?;
         simulation.topology().clone()
     };
     interrupt::watch();
     let steps = steps_of(network.load.expected(topology.hosts(), network.window).0);
-    let recorded = in_parallel(args.jobs, wanted, steps, |replication, ticker| {
+    let recorded = in_parallel(settings.jobs, wanted, steps, |replication, ticker| {
         let begun = thread_cpu_s();
-        let simulation = set_up(&network, seed_of(args, replication));
-        let mut simulation = simulation.map_err(|why| wrong(args, why))?;
-        let files = Wanted::of(args, replication);
+        let simulation = set_up(&network, seed_of(settings, replication));
+        let mut simulation = simulation.map_err(|why| settings.wrong(why))?;
+        let files = Wanted::of(settings, replication);
         let plan = plan(&network);
         Ok::<_, Failure>(run_to_the_end(begun, &mut simulation, ticker, &files, &plan, |_, _| ()))
     })?;
-    let (runs, more) = finish(args, &scenario.title, wanted, recorded)?;
+    let (runs, more) = finish(settings, &scenario.title, wanted, recorded)?;
     let runs = Runs(runs);
     let mut report = Report::new("sim network", 1);
-    report.seed(args.seed);
+    report.seed(settings.seed);
     report.row(runs.row(json!({
         "scenario": name,
         "shape": network.shape.name(),
@@ -128,7 +159,7 @@ fn table(runs: &Runs) -> String {
 /// The rates of links between switches.
 fn between_switches(network: &Network) -> String {
     let Shape::Wan(wan) = &network.shape else { return network.cable.rate.to_string() };
-    let by_rate = |line: &&fabric::topology::Line| line.rate.bits_per_s();
+    let by_rate = |line: &&netmodel::topology::Line| line.rate.bits_per_s();
     match (wan.lines.iter().min_by_key(by_rate), wan.lines.iter().max_by_key(by_rate)) {
         (Some(least), Some(most)) if least.rate != most.rate => format!("{} to {}", least.rate, most.rate),
         (Some(least), _) => least.rate.to_string(),

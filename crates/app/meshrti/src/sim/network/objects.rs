@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use base::{Moment, Seed};
-use fabric::script::{Line, Reading, Script};
-use fabric::units::Picos;
+use netmodel::script::{Line, Reading, Script};
+use netmodel::units::Picos;
 use workload::analysis::Forecast;
 use workload::{Class, Generator, Workload};
 

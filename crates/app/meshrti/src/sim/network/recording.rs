@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use fabric::recording::{Recording, Sent};
-use fabric::units::Picos;
+use netmodel::recording::{Recording, Sent};
+use netmodel::units::Picos;
 
 /// The headings that a file must have, in any order and among others, besides one of the two for
 /// the time.

@@ -33,7 +33,7 @@ pub(crate) async fn connect(server: &Server) -> (Federate, Callbacks) {
     soon(Federate::connect(options(server.address()))).await.expect("the server takes a federate")
 }
 
-/// What the names of the model are to the RTI.
+/// The handles of the names in the model.
 #[derive(Clone, Copy)]
 pub(crate) struct Model {
     pub(crate) aircraft: ObjectClassHandle,
@@ -194,7 +194,7 @@ impl Member {
 const GREETING: u32 = 1_000_000;
 
 /// Waits until the listener hears the speaker, and then everything that it took: before what the one subscribes is known where the
-/// other is, nothing is sent. Whoever else subscribes may hear several greetings.
+/// other is, nothing is sent. Other subscribers may hear several greetings.
 pub(crate) async fn heard_by(speaker: &Member, listener: &mut Member) {
     for greeting in GREETING.. {
         speaker.fire(greeting).await;

@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
 use super::server;
 
-/// What a helper is to do, in its environment.
+/// The environment variable with the task of a helper.
 const ROLE: &str = "MESHRTI_E2E_ROLE";
 
 /// Says something to whoever started this process.

@@ -1,4 +1,4 @@
-//! What the topics share.
+//! Helpers that the topics share.
 
 pub(crate) mod federates;
 pub(crate) mod helper;

@@ -133,7 +133,7 @@ impl Server {
         self.child.id()
     }
 
-    /// What it has logged up to now.
+    /// The log up to now.
     pub(crate) fn log(&self) -> String {
         self.log.lock().expect("nobody panics with the log").clone()
     }
@@ -157,7 +157,7 @@ impl Server {
         line.trim().trim_end_matches(" kB").parse().expect("it is a number")
     }
 
-    /// What `meshrti status --json` says about it: federation and federate of each row, `-` for no
+    /// The rows of `meshrti status --json` about it: federation and federate of each row, `-` for no
     /// federate.
     pub(crate) fn members(&self) -> Vec<(String, String)> {
         let output = run(&["status", self.address(), "--json"]);

@@ -1,4 +1,4 @@
-//! What comes to the port for nodes and is none, or none of this network.
+//! Clients that connect to the port for nodes and are not nodes, or not nodes of this network.
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -11,7 +11,7 @@ const OVERLAY: u8 = 0;
 /// The first record of a link: its mark, its version, and no fields.
 pub(crate) const HELLO: &[u8] = b"MRTL\x01";
 
-/// What a node says of itself first.
+/// The first message of a node.
 pub(crate) struct Greeting {
     pub(crate) version: u8,
     pub(crate) key: u64,

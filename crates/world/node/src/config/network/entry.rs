@@ -9,7 +9,7 @@ use wan::units::parse_rate;
 use wan::{Jitter, Loss};
 
 use crate::config::ListenAddress;
-use crate::link::{BestEffort, Fingerprint, LinkOptions, LinkUrl, option_values};
+use crate::url::{BestEffort, Fingerprint, LinkOptions, LinkUrl, option_values};
 
 /// A node of a topology file.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

@@ -19,7 +19,7 @@ pub use plan::{NetworkPlan, PlanError, PlannedLink};
 pub use topology::{Topology, TopologyNameError};
 
 use super::units;
-use crate::link::{LinkListen, LinkUrl, MulticastUrl};
+use crate::url::{LinkListen, LinkUrl, MulticastUrl};
 
 /// Settings of a node's part in a network.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

@@ -4,7 +4,7 @@ use router::ClientFlags;
 
 use super::{EdgeEntry, LinkEntry, Network, NodeEntry, Topology};
 use crate::config::ListenAddress;
-use crate::link::{LinkListen, LinkOptions, LinkUrl};
+use crate::url::{LinkListen, LinkOptions, LinkUrl};
 
 /// One node's part in a network.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -26,16 +26,16 @@ use crate::config::network;
 const PROTOCOL: &[u8] = b"meshrti-link/1";
 
 /// The certificate of a node, and the certificates that it accepts.
-pub(super) struct Keys {
+pub(crate) struct Keys {
     certificates: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
-    pub(super) authority: Option<Arc<RootCertStore>>,
+    pub(crate) authority: Option<Arc<RootCertStore>>,
     provider: Arc<CryptoProvider>,
 }
 
 impl Keys {
     /// The configured keys. Without a certificate, it makes one that lives as long as the process.
-    pub(super) fn new(settings: &network::Quic) -> Result<Self, String> {
+    pub(crate) fn new(settings: &network::Quic) -> Result<Self, String> {
         let (certificates, key) = match (&settings.certificate, &settings.key) {
             (Some(certificate), Some(key)) => (read_certificates(certificate)?, read_key(key)?),
             _ => make()?,
@@ -45,12 +45,12 @@ impl Keys {
     }
 
     /// The SHA-256 of the node's own certificate.
-    pub(super) fn fingerprint(&self) -> Fingerprint {
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
         self.certificates.first().map_or(Fingerprint([0; 32]), |certificate| sha256(certificate))
     }
 
     /// The settings for accepting links.
-    pub(super) fn server(&self) -> Result<quinn::ServerConfig, String> {
+    pub(crate) fn server(&self) -> Result<quinn::ServerConfig, String> {
         let builder = rustls::ServerConfig::builder_with_provider(Arc::clone(&self.provider))
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(text)?;
@@ -72,7 +72,7 @@ impl Keys {
     }
 
     /// The settings for making a link to a peer whose certificate may be known.
-    pub(super) fn client(&self, pin: Option<Fingerprint>) -> Result<quinn::ClientConfig, String> {
+    pub(crate) fn client(&self, pin: Option<Fingerprint>) -> Result<quinn::ClientConfig, String> {
         let builder = rustls::ClientConfig::builder_with_provider(Arc::clone(&self.provider))
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(text)?;

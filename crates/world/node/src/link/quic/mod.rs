@@ -106,7 +106,7 @@ impl Quic {
 }
 
 /// Accepts the stream of a connection that another node makes.
-pub(super) async fn accept(incoming: quinn::Incoming) -> Result<Raw, String> {
+pub(crate) async fn accept(incoming: quinn::Incoming) -> Result<Raw, String> {
     let connection = incoming.await.map_err(|error| error.to_string())?;
     let (send, receive) = connection.accept_bi().await.map_err(|error| error.to_string())?;
     Ok(raw(connection, send, receive))

@@ -111,7 +111,7 @@ fn nodes_share_groups_and_several_listen() {
     assert_eq!(federation(TEXT).unwrap().multicast, None);
     let all = with("groups = 3\nrate_min = \"20Mbit/s\"\nloss = \"7%\"\n");
     let all = federation(&all.replacen("from = 0\nto = 2", "from = 0\nto = [2, 1]", 1)).unwrap();
-    let share = fabric::units::parse_share("7%").unwrap();
+    let share = netmodel::units::parse_share("7%").unwrap();
     assert_eq!(all.multicast, Some(Multicast { groups: 3, rate_min: 20_000_000, loss: share }));
     assert_eq!(all.work[1].to, [2, 1]);
     let plan = live_plan(&all).unwrap();

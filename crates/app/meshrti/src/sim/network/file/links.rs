@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use fabric::topology::{LINK_SETS, LinkClass, LinkSet, Sustained, Wire};
-use fabric::{topology, units};
+use netmodel::topology::{LINK_SETS, LinkClass, LinkSet, Sustained, Wire};
+use netmodel::{topology, units};
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};

@@ -1,8 +1,8 @@
 //! The model of packets in a scenario.
 
-use fabric::packet::Switching;
-use fabric::packet::ports::{self, Flows, Full};
-use fabric::simulation::PacketModel;
+use netmodel::packet::Switching;
+use netmodel::packet::ports::{self, Flows, Full};
+use netmodel::simulation::PacketModel;
 use serde::Deserialize;
 
 use super::links::PACKET_MAX;

@@ -1,11 +1,11 @@
 use super::*;
-use fabric::arrivals::Gaps;
-use fabric::exchange::{Exchange, Span};
-use fabric::packet::ports;
-use fabric::pattern;
-use fabric::simulation::PacketModel;
-use fabric::sizes::Sizes;
-use fabric::study::network::Load;
+use netmodel::arrivals::Gaps;
+use netmodel::exchange::{Exchange, Span};
+use netmodel::packet::ports;
+use netmodel::pattern;
+use netmodel::simulation::PacketModel;
+use netmodel::sizes::Sizes;
+use netmodel::study::network::Load;
 use std::path::PathBuf;
 
 fn example(name: &str) -> String {
@@ -32,7 +32,7 @@ fn examples_are_read_whole() {
     let packets = PacketModel { buffer: Some(131_072), ..PacketModel::new(1_500) };
     assert_eq!(hot_spot.model, Model::Packets(packets));
     assert_eq!(hot_spot.host_link.delay, Picos::from_nanos(4_500));
-    let kind = |text: &str| kind_of(text).unwrap_or_default();
+    let kind = |text: &str| crate::sim::kind_of(text).unwrap_or_default();
     assert_eq!([kind(&example("fat-tree.toml")), kind("kind = \"x\""), kind("kind")], ["network", "x", ""]);
 }
 

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fabric::arrivals::Gaps;
-use fabric::exchange::{self, Exchange};
-use fabric::pattern;
-use fabric::script::Shared;
-use fabric::sizes;
-use fabric::study::network::Load;
-use fabric::units::Picos;
+use netmodel::arrivals::Gaps;
+use netmodel::exchange::{self, Exchange};
+use netmodel::pattern;
+use netmodel::script::Shared;
+use netmodel::sizes;
+use netmodel::study::network::Load;
+use netmodel::units::Picos;
 use serde::Deserialize;
 
 use super::{Size, Time, objects, recording};

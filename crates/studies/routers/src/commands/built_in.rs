@@ -1,0 +1,10 @@
+//! The scenarios that come with the program as files.
+
+/// The scenario file of router-tree-vs-mesh.
+pub(super) const TREE_VS_MESH: &str = include_str!("../../scenarios/router-tree-vs-mesh.toml");
+/// The scenario file of juo.
+pub(super) const JUO: &str = include_str!("../../scenarios/juo.toml");
+/// The scenario file of sfexpress.
+pub(super) const SFEXPRESS: &str = include_str!("../../scenarios/sfexpress.toml");
+/// The scenario file of million.
+pub(super) const MILLION: &str = include_str!("../../scenarios/million.toml");

@@ -1,0 +1,187 @@
+//! A simulator: it publishes its own entities and subscribes the cells near them.
+
+use super::START;
+use super::crowd::{Crowd, Entity, Rounds};
+use super::ground::{Ground, Place, View};
+use super::message::{Area, HEAD_BYTES, Update};
+use crate::routers::RunError;
+use crate::routers::station::{Application, RouterOf};
+use base::{Moment, Seed};
+use netmodel::stats::Histogram;
+use router::{ClientConfig, ClientId};
+use std::time::Duration;
+
+/// The settings that all simulators of an exercise share.
+#[derive(Clone, Debug)]
+pub(super) struct Common {
+    pub(super) ground: Ground,
+    pub(super) sight: u32,
+    /// Padding of updates, in bytes.
+    pub(super) rest: u16,
+    /// Latencies of updates sent before this moment are not recorded.
+    pub(super) counted_from: Moment,
+}
+
+impl Common {
+    pub(super) fn of(crowd: &Crowd, counted_from: Moment) -> Self {
+        let rest = crowd.update_bytes.saturating_sub(HEAD_BYTES);
+        Self {
+            ground: crowd.ground(),
+            sight: crowd.sight_cells,
+            rest: u16::try_from(rest).expect("updates are checked to be short"),
+            counted_from,
+        }
+    }
+}
+
+/// Counters of a simulator; they never decrease.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) struct Counts {
+    pub(super) sent: u64,
+    pub(super) received: u64,
+    /// Received updates of cells that it does not see, or no longer sees.
+    pub(super) stray: u64,
+    /// Links crossed by received updates, in total.
+    pub(super) links: u64,
+    /// Changes of its interest, counted by block.
+    pub(super) interests: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Simulator {
+    site: u16,
+    /// Its local client at its router.
+    client: ClientId,
+    common: Common,
+    entities: Vec<Entity>,
+    /// Schedules of the moving and of the stationary entities.
+    rounds: [Rounds; 2],
+    view: View,
+    pub(super) counts: Counts,
+    /// Latencies of measured updates in microseconds, by sending site.
+    pub(super) latency: Vec<Histogram>,
+}
+
+/// The identity of a simulator.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seat {
+    pub(super) number: usize,
+    /// Number of simulators.
+    pub(super) of: usize,
+    pub(super) site: u16,
+    pub(super) sites: usize,
+    pub(super) unit: Place,
+}
+
+impl Simulator {
+    /// Creates a simulator behind `router`, places its entities, and declares its interest.
+    pub(super) fn new(
+        crowd: &Crowd,
+        common: Common,
+        seat: Seat,
+        seed: Seed,
+        router: &mut RouterOf<Self>,
+    ) -> Result<Self, RunError> {
+        let client = router.add_client(Moment::ZERO, ClientConfig::local()).map_err(RunError::Client)?;
+        let (entities, moving) = crowd.entities_of(seat.number, seat.of, seat.unit, seed);
+        let seeds = seed.split("turns").split_index(seat.number as u64);
+        let rounds = [
+            Rounds::new(crowd.moving_interval, 0..moving, seeds.split("moving")),
+            Rounds::new(crowd.heartbeat, moving..entities.len(), seeds.split("still")),
+        ];
+        let mut simulator = Self {
+            site: seat.site,
+            client,
+            common,
+            entities,
+            rounds,
+            view: View::default(),
+            counts: Counts::default(),
+            latency: vec![Histogram::default(); seat.sites],
+        };
+        let Common { ground, sight, .. } = simulator.common;
+        let cells: Vec<u32> = simulator.entities.iter().map(|entity| entity.cell).collect();
+        let seen = cells.into_iter().flat_map(|cell| ground.around(cell, sight));
+        simulator.look(Moment::ZERO, router, std::iter::empty(), seen)?;
+        Ok(simulator)
+    }
+
+    /// Declares the changes of interest after the cells `old` are seen once less and the cells
+    /// `new` once more.
+    fn look(
+        &mut self,
+        now: Moment,
+        router: &mut RouterOf<Self>,
+        old: impl Iterator<Item = u32>,
+        new: impl Iterator<Item = u32>,
+    ) -> Result<(), RunError> {
+        let mut news: Vec<(Area, Area)> = Vec::new();
+        self.view.change(old, new, |before, after| news.push((before, after)));
+        for (before, after) in news {
+            self.counts.interests += 1;
+            // Declare the new interest first, so that nothing is missed in between.
+            for (area, any) in [(after, true), (before, false)] {
+                if area.cells != 0 {
+                    router.set_interest(now, self.client, area, any).map_err(RunError::Client)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves an entity for `time` and publishes its update.
+    fn tell(
+        &mut self,
+        now: Moment,
+        router: &mut RouterOf<Self>,
+        entity: usize,
+        time: Duration,
+    ) -> Result<(), RunError> {
+        let Common { ground, sight, rest, .. } = self.common;
+        let told = &mut self.entities[entity];
+        told.go(ground, time);
+        let (old, new) = (told.cell, ground.cell(told.place));
+        told.cell = new;
+        if old != new {
+            self.look(now, router, ground.around(old, sight), ground.around(new, sight))?;
+        }
+        let update = Update { cell: new, site: self.site, born: now.as_nanos(), rest };
+        let _submitted = router.submit(now, self.client, update).map_err(RunError::Client)?;
+        self.counts.sent += 1;
+        Ok(())
+    }
+}
+
+impl Application for Simulator {
+    type Message = Update;
+    type Interest = Area;
+
+    fn act(&mut self, now: Moment, router: &mut RouterOf<Self>) -> Result<(), RunError> {
+        while let Some(envelope) = router.poll_envelope(self.client) {
+            let Update { cell, site, born, .. } = envelope.message;
+            self.counts.received += 1;
+            self.counts.links += u64::from(envelope.hops);
+            self.counts.stray += u64::from(!self.view.sees(cell));
+            let born = Moment::from_nanos(born);
+            if born >= self.common.counted_from
+                && let Some(latency) = self.latency.get_mut(usize::from(site))
+            {
+                latency.add(u64::try_from(now.since(born).as_micros()).unwrap_or(u64::MAX));
+            }
+        }
+        let started = now.since(START);
+        for kind in 0..self.rounds.len() {
+            let period = self.rounds[kind].period;
+            while now >= START
+                && let Some(entity) = self.rounds[kind].pop(started)
+            {
+                self.tell(now, router, entity, period)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn poll_timeout(&self) -> Option<Moment> {
+        self.rounds.iter().filter_map(Rounds::due).min().map(|due| START + due)
+    }
+}

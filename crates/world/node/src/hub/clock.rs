@@ -1,0 +1,27 @@
+//! The host's monotonic clock, converted for the machines.
+
+use std::time::Instant;
+
+use base::Moment;
+
+/// A clock whose moments count from its creation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    start: Instant,
+}
+
+impl Clock {
+    pub(crate) fn start() -> Self {
+        Self { start: Instant::now() }
+    }
+
+    pub(crate) fn now(self) -> Moment {
+        Moment::from_nanos(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// The instant of `moment`; `None` for one too late to be represented.
+    pub(crate) fn instant(self, moment: Moment) -> Option<tokio::time::Instant> {
+        let offset = moment.since(Moment::ZERO);
+        self.start.checked_add(offset).map(tokio::time::Instant::from_std)
+    }
+}

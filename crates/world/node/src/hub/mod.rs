@@ -1,0 +1,365 @@
+//! The state shared by all tasks of a node: the machine, the writing halves and the buffers.
+
+mod clock;
+pub(crate) mod connections;
+pub(crate) mod jobs;
+mod stats;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+use base::{Address, Moment};
+use bytes::{Buf, Bytes, BytesMut};
+use fedpro::server::ConnId;
+use kernel::Persist;
+use tokio::net::tcp::OwnedWriteHalf;
+use tokio::sync::Notify;
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::link::{Groups, Links};
+use crate::machine::{Input, Machine, Output};
+use connections::{End, Outbound, Table};
+use jobs::{Done, Worker};
+
+pub(crate) use clock::Clock;
+pub use stats::NodeStats;
+
+/// A read of at most this fraction of the read buffer is copied out of it. Otherwise a few bytes
+/// that are kept would keep the whole buffer alive.
+const COPY_OUT_PART: usize = 16;
+
+/// Number of writes, caused by a connection's input, that precede the answer to that connection.
+const WRITES_BEFORE_ANSWER: usize = 8;
+
+/// Duration of a turn from which on federates may notice the wait: it is as long as a disk access.
+const SLOW_TURN: Duration = Duration::from_millis(20);
+
+/// Sizes of the driver's buffers, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes {
+    pub(crate) read: usize,
+    pub(crate) write: usize,
+}
+
+/// The state shared by all tasks of one node, which all run on one thread.
+pub(crate) struct Hub<M> {
+    pub(crate) clock: Clock,
+    pub(crate) core: RefCell<Core<M>>,
+    /// Signalled when the machine must be woken earlier than the timer is set.
+    pub(crate) earlier: Notify,
+    /// Signalled when a connection is gone.
+    pub(crate) departed: Notify,
+    /// Number of ended connections whose sockets wait for their peers to close.
+    pub(crate) lingering: Rc<Cell<usize>>,
+    /// The moment for which the timer is set.
+    armed: Cell<Moment>,
+    /// The receiver of the outcomes of jobs, until its task takes it.
+    done: Cell<Option<Done>>,
+}
+
+/// The mutable part of a [`Hub`].
+pub(crate) struct Core<M> {
+    pub(crate) machine: M,
+    pub(crate) table: Table,
+    pub(crate) links: Links,
+    pub(crate) groups: Groups,
+    /// The channel to the task that stores states.
+    pub(crate) persist: Option<UnboundedSender<Persist>>,
+    pub(crate) stats: NodeStats,
+    worker: Worker,
+    pub(crate) read_buffer: BytesMut,
+    write_buffer: BytesMut,
+    sizes: Sizes,
+}
+
+impl<M: Machine> Hub<M> {
+    pub(crate) fn new(machine: M, sizes: Sizes) -> Self {
+        let (worker, done) = Worker::new();
+        Self {
+            clock: Clock::start(),
+            core: RefCell::new(Core {
+                machine,
+                table: Table::default(),
+                links: Links::default(),
+                groups: Groups::default(),
+                persist: None,
+                stats: NodeStats::default(),
+                worker,
+                read_buffer: BytesMut::new(),
+                write_buffer: BytesMut::new(),
+                sizes,
+            }),
+            earlier: Notify::new(),
+            departed: Notify::new(),
+            lingering: Rc::default(),
+            armed: Cell::new(Moment::MAX),
+            done: Cell::new(Some(done)),
+        }
+    }
+
+    /// Runs `action` on the machine and carries out the outputs. Returns the time.
+    pub(crate) fn act(&self, action: impl FnOnce(&mut M, Moment)) -> Moment {
+        self.act_for(None, action)
+    }
+
+    /// Passes an input to the machine and carries out the outputs.
+    pub(crate) fn handle(&self, input: Input<'_>) {
+        self.act(|machine, now| machine.handle(now, input));
+    }
+
+    /// Like [`act`](Hub::act), for an input from `origin`.
+    fn act_for(&self, origin: Option<ConnId>, action: impl FnOnce(&mut M, Moment)) -> Moment {
+        let mut core = self.core.borrow_mut();
+        let now = self.clock.now();
+        action(&mut core.machine, now);
+        core.write_ready(now, origin);
+        self.watch(&mut core, now);
+        self.rearm(&core.machine);
+        now
+    }
+
+    /// Counts and logs a turn that began at `begin`, if it took too long.
+    fn watch(&self, core: &mut Core<M>, begin: Moment) {
+        let now = self.clock.now();
+        let took = now.since(begin);
+        if took < SLOW_TURN {
+            return;
+        }
+        core.stats.slow_turns += 1;
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        core.stats.longest_turn_us = core.stats.longest_turn_us.max(micros);
+        let cause = core.machine.note_slow_turn(now, took);
+        tracing::warn!(ms = took.as_millis(), cause, "slow turn: the federates of this node have waited");
+    }
+
+    /// Passes the bytes read from `conn` to the machine, and acknowledges them.
+    pub(crate) fn receive(&self, conn: ConnId) {
+        let bytes = self.core.borrow_mut().take_read(conn);
+        self.act_for(Some(conn), |machine, now| machine.handle(now, Input::Bytes { conn, bytes }));
+        if let Some(outbound) = self.core.borrow_mut().table.get_mut(conn) {
+            outbound.acknowledge();
+        }
+    }
+
+    /// Adds a connection.
+    pub(crate) fn open(&self, socket: OwnedWriteHalf, address: Address, session_id: u64) -> ConnId {
+        let conn = {
+            let mut core = self.core.borrow_mut();
+            core.stats.accepted_connections += 1;
+            core.stats.open_connections += 1;
+            core.table.insert(Outbound::new(socket))
+        };
+        self.handle(Input::Opened { conn, address, session_id });
+        conn
+    }
+
+    /// Removes a connection, which closes the writing side of its socket.
+    pub(crate) fn close(&self, conn: ConnId, end: &End) {
+        {
+            let mut core = self.core.borrow_mut();
+            core.table.remove(conn);
+            core.stats.open_connections -= 1;
+            if matches!(end, End::Failed(_)) {
+                core.stats.failed_connections += 1;
+            }
+        }
+        self.handle(Input::Closed { conn });
+        self.departed.notify_waiters();
+    }
+
+    /// Wakes the timer task if it would sleep too long.
+    fn rearm(&self, machine: &M) {
+        let wanted = machine.poll_timeout().unwrap_or(Moment::MAX);
+        if wanted < self.armed.get() {
+            self.armed.set(wanted);
+            self.earlier.notify_one();
+        }
+    }
+
+    /// Passes the outcomes of jobs to the machine. Never ends.
+    pub(crate) async fn finish_jobs(&self) {
+        let Some(mut done) = self.done.take() else { return };
+        while let Some(done) = done.recv().await {
+            self.handle(Input::JobDone(done));
+        }
+    }
+
+    /// Wakes the machine at its timeouts. Never ends.
+    pub(crate) async fn keep_time(&self) {
+        loop {
+            let wanted = self.core.borrow().machine.poll_timeout().unwrap_or(Moment::MAX);
+            self.armed.set(wanted);
+            let changed = self.earlier.notified();
+            match self.clock.instant(wanted) {
+                None => changed.await,
+                Some(instant) => {
+                    tokio::select! {
+                        () = tokio::time::sleep_until(instant) => self.handle(Input::Timeout),
+                        () = changed => {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<M: Machine> Core<M> {
+    /// Makes room in the read buffer for one read of the full size.
+    pub(crate) fn prepare_read(&mut self) {
+        if self.read_buffer.capacity() < self.sizes.read / 4 {
+            self.read_buffer.reserve(self.sizes.read);
+        }
+    }
+
+    /// Takes the bytes read from `conn` out of the read buffer.
+    fn take_read(&mut self, conn: ConnId) -> Bytes {
+        if let Some(outbound) = self.table.get_mut(conn) {
+            outbound.acknowledged = false;
+        }
+        self.stats.reads += 1;
+        self.stats.read_bytes += self.read_buffer.len() as u64;
+        if self.read_buffer.len() <= self.sizes.read / COPY_OUT_PART {
+            let copy = Bytes::copy_from_slice(&self.read_buffer);
+            self.read_buffer.clear();
+            return copy;
+        }
+        self.read_buffer.split().freeze()
+    }
+
+    /// Carries out the outputs of the machine: sends over links and to groups, and writes to
+    /// connections.
+    ///
+    /// Input of `origin` is passed on to [`WRITES_BEFORE_ANSWER`] others before `origin` gets its
+    /// own answer. Each write costs microseconds, and the input was meant for the others.
+    fn write_ready(&mut self, now: Moment, origin: Option<ConnId>) {
+        let (mut waiting, mut others) = (None, 0);
+        loop {
+            match self.machine.poll() {
+                Some(Output::Persist(persist)) => {
+                    let taken = self.persist.as_ref().is_some_and(|orders| orders.send(persist).is_ok());
+                    debug_assert!(taken, "a machine with a place for its state is driven by a node with one");
+                }
+                Some(Output::Link(output)) => self.links.obey(&mut self.machine, now, output),
+                Some(Output::Group(output)) => self.groups.obey(&mut self.machine, now, output),
+                Some(Output::Released(conn)) => {
+                    if let Some(outbound) = self.table.get_mut(conn) {
+                        outbound.wake();
+                    }
+                }
+                Some(Output::Ready(conn)) if Some(conn) == origin && others < WRITES_BEFORE_ANSWER => {
+                    waiting = origin;
+                }
+                Some(Output::Ready(conn)) => {
+                    self.write_to(now, conn);
+                    others += 1;
+                    if others == WRITES_BEFORE_ANSWER
+                        && let Some(origin) = waiting.take()
+                    {
+                        self.write_to(now, origin);
+                    }
+                }
+                Some(Output::Job(job)) => self.worker.run(*job),
+                // The write may make room in the origin's queue, and the machine may then have more
+                // to send to anybody.
+                None => match waiting.take() {
+                    Some(origin) => self.write_to(now, origin),
+                    None => return,
+                },
+            }
+        }
+    }
+
+    /// Writes to `conn` until the machine has no more data for it, or its socket is full.
+    fn write_to(&mut self, now: Moment, conn: ConnId) {
+        let Some(outbound) = self.table.get_mut(conn) else { return };
+        let mut more = outbound.end.is_none() && !outbound.close_after;
+        while more {
+            // The task of a full socket returns when there is room. Until then the machine may want
+            // the connection closed.
+            let budget = if outbound.unsent.is_empty() { self.sizes.write } else { 0 };
+            self.write_buffer.clear();
+            let transmit = self.machine.poll_transmit(now, conn, &mut self.write_buffer, budget);
+            if transmit.close_after {
+                outbound.close_after = true;
+                if transmit.discard {
+                    outbound.unsent = BytesMut::new();
+                    outbound.end = Some(End::CutOff);
+                }
+            }
+            more = transmit.more && budget > 0 && outbound.end.is_none();
+            if self.write_buffer.is_empty() {
+                continue;
+            }
+            if !outbound.unsent.is_empty() {
+                outbound.unsent.extend_from_slice(&self.write_buffer); // the machine's last output
+                continue;
+            }
+            match send(&outbound.socket, &mut self.write_buffer, &mut self.stats) {
+                Ok(true) => outbound.acknowledged = true,
+                Ok(false) => {
+                    outbound.unsent.extend_from_slice(&self.write_buffer);
+                    self.machine.set_socket_bytes(conn, outbound.unsent.len());
+                    outbound.wake();
+                    more = false;
+                }
+                Err(error) => {
+                    outbound.end = Some(End::Failed(error.to_string()));
+                    more = false;
+                }
+            }
+        }
+        if outbound.close_after && outbound.end.is_none() && outbound.unsent.is_empty() {
+            outbound.end = Some(End::Finished);
+        }
+        if outbound.end.is_some() {
+            outbound.wake();
+        }
+        if self.write_buffer.capacity() > 2 * self.sizes.write {
+            self.write_buffer = BytesMut::new(); // one long message must not cost memory for ever
+        }
+    }
+
+    /// Continues to write: the socket of `conn` has room again.
+    pub(crate) fn write_more(&mut self, now: Moment, conn: ConnId) {
+        let Some(outbound) = self.table.get_mut(conn) else { return };
+        match send(&outbound.socket, &mut outbound.unsent, &mut self.stats) {
+            Ok(false) => return self.machine.set_socket_bytes(conn, outbound.unsent.len()),
+            Ok(true) => {
+                outbound.unsent = BytesMut::new();
+                self.machine.set_socket_bytes(conn, 0);
+            }
+            Err(error) => {
+                outbound.end = Some(End::Failed(error.to_string()));
+                return;
+            }
+        }
+        if outbound.close_after {
+            outbound.end = Some(End::Finished);
+        } else {
+            self.write_to(now, conn);
+            self.write_ready(now, None); // room may have made the machine send more, to anybody
+        }
+    }
+}
+
+/// Writes `data` and removes the written part. Returns false when the socket took no more.
+fn send(socket: &OwnedWriteHalf, data: &mut BytesMut, stats: &mut NodeStats) -> std::io::Result<bool> {
+    while !data.is_empty() {
+        match socket.try_write(data) {
+            Ok(0) => return Err(std::io::ErrorKind::WriteZero.into()),
+            Ok(written) => {
+                stats.writes += 1;
+                stats.written_bytes += written as u64;
+                data.advance(written);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                stats.full_sockets += 1;
+                return Ok(false);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(true)
+}
