@@ -2,6 +2,7 @@
 
 mod memory;
 mod network;
+mod time;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,6 +24,7 @@ Examples:
   meshrti status
   meshrti status sim-host:15164
   meshrti status sim-host --json
+  meshrti status --time          # who waits for whom in logical time
 
 Any node of a network can be asked: it knows all nodes and links, and what each node last said of its queues.
 Exit status: 0 the server answers, 1 it does not, or is a node without contact to a majority of its network.")]
@@ -33,6 +35,9 @@ pub(crate) struct Args {
     /// Longest wait for the server
     #[arg(short, long, default_value = "5s", value_parser = humantime::parse_duration)]
     timeout: Duration,
+    /// Show the logical time of each federate, and the federates that hold it up
+    #[arg(long)]
+    time: bool,
     #[command(flatten)]
     json: JsonFlag,
 }
@@ -103,7 +108,7 @@ async fn status(args: &Args) -> Outcome {
     // The report is complete, so that the result of disconnecting does not matter.
     let _ = tokio::time::timeout(args.timeout, federate.disconnect()).await;
     if !args.json.takes_stdout() {
-        print(&args.host, &found);
+        print(&args.host, &found, args.time);
         if refusals != RefusalReport::default() {
             say(format_args!("  refused so far: {}", describe_refusals(refusals)));
         }
@@ -130,7 +135,7 @@ async fn connect(args: &Args) -> Result<(Federate, Callbacks, Option<NetworkRepo
     Ok((federate, callbacks, NetworkReport::from_json(&answer.message)))
 }
 
-fn print(host: &str, found: &Found) {
+fn print(host: &str, found: &Found, with_time: bool) {
     say(format_args!("{host} answers; federation executions: {}", found.federations.len()));
     for (federation, time) in &found.federations {
         let members = &found.members[federation];
@@ -140,6 +145,10 @@ fn print(host: &str, found: &Found) {
         for (name, kind) in members {
             let queue = found.queue(federation, name).map(describe).unwrap_or_default();
             say(format_args!("    {name:width$}  {kind}{queue}"));
+            let time = found.queue(federation, name).and_then(|queue| queue.time.as_ref());
+            if with_time && let Some(time) = time {
+                say(format_args!("    {:width$}  {}", "", time::describe(time)));
+            }
         }
     }
 }
@@ -186,6 +195,7 @@ fn rows(found: &Found, report: &mut Report) {
                 "waiting": queue.map(|queue| queue.waiting),
                 "waiting_bytes": queue.map(|queue| queue.waiting_bytes),
                 "dropped": queue.map(|queue| queue.dropped),
+                "logical_time": queue.and_then(|queue| queue.time.as_ref()),
             }));
         }
     }

@@ -9,11 +9,13 @@ mod channel;
 mod group;
 mod link;
 mod memory;
+mod time;
 
 pub use channel::ChannelReport;
 pub use group::GroupReport;
 pub use link::{DatagramReport, LinkEndReport};
 pub use memory::{MemoryReport, MemoryUseReport};
+pub use time::TimeReport;
 
 use crate::SlowTurns;
 use crate::network::NetworkStatus;
@@ -118,6 +120,9 @@ pub struct FederateReport {
     pub waiting_bytes: usize,
     /// Best-effort callbacks dropped so far because the federate did not keep up.
     pub dropped: u64,
+    /// Its logical time, if it has used time management.
+    #[serde(default)]
+    pub time: Option<TimeReport>,
 }
 
 /// A node.
@@ -289,6 +294,7 @@ fn federates(federations: &[FederationStatus]) -> Vec<FederateReport> {
         waiting: federate.waiting,
         waiting_bytes: federate.waiting_bytes,
         dropped: federate.dropped,
+        time: federate.time.as_ref().map(TimeReport::of),
     })
     .collect()
 }
@@ -360,6 +366,7 @@ mod tests {
             waiting: 2,
             waiting_bytes: 30,
             dropped: 9,
+            time: Some(rti::TimeStatus { queued: 4, ..rti::TimeStatus::default() }),
         };
         let federations = [FederationStatus {
             name: "F".to_owned(),

@@ -8,6 +8,7 @@
 use crate::control::{Command, ExecutionId, NodeId, PublishedClass};
 use crate::delivery::Arrival;
 use crate::proposal::Proposal;
+use crate::time::TimeInput;
 use crate::wire::{Declaration, ObjectMessage, StreamEvent};
 use base::Moment;
 use hla::RtiError;
@@ -26,6 +27,8 @@ pub(crate) enum Effect {
     Propose(Box<Proposal>),
     /// Inform the other nodes of a change.
     Replicate(Change),
+    /// Inform time management of a change.
+    Time(TimeInput),
     /// Free the names of instances that nobody has, after other nodes have had time to send theirs.
     FreeNames { execution: ExecutionId },
     /// Refuse the call that waits for the outcome of a proposal. The proposal is not made.
@@ -85,9 +88,9 @@ impl Effects {
         self.push(Effect::Deliver { to, arrival: Arrival::notice(encode(callback)) });
     }
 
-    /// Delivers a message in receive order, such as a removal, to a federate.
-    pub(crate) fn deliver(&mut self, to: ClientId, callback: Callback) {
-        self.push(Effect::Deliver { to, arrival: Arrival::receive_order(encode(callback), false) });
+    /// Delivers a reliable message in receive order, such as a removal, to a federate.
+    pub(crate) fn deliver(&mut self, to: ClientId, body: bytes::Bytes) {
+        self.push(Effect::Deliver { to, arrival: Arrival::receive_order(body, false) });
     }
 
     /// Proposes a command whose outcome no call waits for.
@@ -144,6 +147,7 @@ impl Effects {
     }
 }
 
-fn encode(callback: Callback) -> bytes::Bytes {
+/// Encodes a callback.
+pub(crate) fn encode(callback: Callback) -> bytes::Bytes {
     CallbackRequest { callback_request: Some(callback) }.encode_to_vec().into()
 }

@@ -10,6 +10,7 @@
 //!   and interactions; a call becomes a list of effects;
 //! - the *replication* of each federation execution (module `replica`): streams between nodes, in
 //!   order and repaired;
+//! - the *logical time* of each federation execution (module `time`): clocks, GALT, queues, grants;
 //! - the *delivery* to federates (module `delivery`): an inbox and a bounded pipe for each.
 //!
 //! [`Rti`] alone knows all of them, and applies their effects.
@@ -26,6 +27,7 @@ mod proposal;
 mod replica;
 mod rti;
 mod services;
+mod stamp;
 mod status;
 mod time;
 mod wire;
@@ -38,5 +40,5 @@ pub use modules::{FomSource, Job, JobDone, JobId, ModuleText, NoFoms};
 pub use proposal::{CallId, CallerId, Proposal};
 pub use replica::{NetworkCounters, NetworkLimits, Outgoing};
 pub use rti::{Completion, MemoryBounds, MemorySums, Rti};
-pub use status::{FederateStatus, FederationStatus, InstanceStatus};
+pub use status::{FederateStatus, FederationStatus, InstanceStatus, TimeStatus};
 pub use wire::{NetTopic, Packet};

@@ -14,7 +14,7 @@ use crate::caller::{Caller, Standing};
 use crate::config::Config;
 use crate::control::{ControlPlane, ExecutionId};
 use crate::delivery::Delivery;
-use crate::effect::Effects;
+use crate::effect::{Effect, Effects};
 use crate::modules::FomSource;
 use crate::object::objects::Objects;
 use crate::proposal::{CallId, CallerId};
@@ -22,12 +22,14 @@ use crate::services::admission::{self, Activity};
 use crate::services::connection::{ServeSession, Session};
 use crate::services::executions::{Reception, ServeConnected};
 use crate::services::{Context, Reply, Serve, Served};
+use crate::time::{ClockStatus, TimeInput};
 use base::Moment;
 use bytes::Bytes;
 use execution::Execution;
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
 use hla::api::{SERVICES, Service};
+use hla::handle::FederateHandle;
 use hla::{Exception, RtiError, match_call};
 use jobs::Jobs;
 pub use memory::{MemoryBounds, MemorySums};
@@ -114,7 +116,11 @@ impl Rti {
         if let Standing::Joined(execution, federate) = gone.standing
             && let Some(execution) = self.executions.get_mut(&execution)
         {
-            execution.act(&mut self.shared, |objects, effects| objects.resign_lost(effects, federate));
+            execution.act(&mut self.shared, |objects, effects| {
+                objects.resign_lost(effects, federate);
+                // Others need not wait for it until its objects are disposed of.
+                effects.push(Effect::Time(TimeInput::Left(federate)));
+            });
         }
         self.shared.delivery.remove(now, gone.client);
         self.settle_network();
@@ -212,8 +218,18 @@ impl Rti {
             return Err(RtiError::new(Exception::FederateNotExecutionMember, "this federate is not joined"));
         };
         let growth = memory.federations(control.bytes() + shared.object_bytes);
-        let served = execution.act(shared, |objects, effects| {
-            request.serve(Context { control, objects, effects, growth, caller, call, federate, evolved })
+        let served = execution.serve(shared, |objects, time, effects| {
+            request.serve(Context {
+                control,
+                objects,
+                time,
+                effects,
+                growth,
+                caller,
+                call,
+                federate,
+                evolved,
+            })
         });
         Ok(served?.map(R::response))
     }
@@ -273,6 +289,10 @@ impl Rti {
 
     pub(crate) fn objects(&self, id: ExecutionId) -> Option<&Objects> {
         self.executions.get(&id).map(|execution| &execution.objects)
+    }
+
+    pub(crate) fn clock_status(&self, id: ExecutionId, federate: FederateHandle) -> Option<ClockStatus> {
+        self.executions.get(&id)?.time.status(federate)
     }
 
     pub(crate) fn delivery(&self) -> &Delivery {

@@ -35,6 +35,30 @@ pub struct FederateStatus {
     pub waiting_bytes: usize,
     /// Best-effort callbacks dropped because the federate did not keep up.
     pub dropped: u64,
+    /// Its logical time; `None` if it has never used time management.
+    pub time: Option<TimeStatus>,
+}
+
+/// The state of a federate in logical time. Times are in the form of people.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TimeStatus {
+    /// Its logical time.
+    pub time: String,
+    /// The actual lookahead, if the federate regulates time.
+    pub lookahead: Option<String>,
+    /// Whether it is time-constrained.
+    pub constrained: bool,
+    /// The request that it waits for.
+    pub pending: Option<String>,
+    /// Its greatest available logical time, if defined.
+    pub galt: Option<String>,
+    /// The least time stamp that it may still receive, if defined.
+    pub lits: Option<String>,
+    /// Messages in time-stamp order that wait for its logical time.
+    pub queued: usize,
+    /// Names of the federates that hold it up: the first holds up the federate, the second the
+    /// first, and so on.
+    pub waits_for: Vec<String>,
 }
 
 /// An object instance as known here: one of this node, or a replica.
@@ -82,6 +106,9 @@ impl Rti {
                 let objects = self.objects(federation.id);
                 let federates = federation.members().filter_map(|(handle, member)| {
                     let client = objects?.federates.get(&handle)?.client;
+                    let name =
+                        |handle| federation.member(handle).map_or_else(String::new, |m| m.name.clone());
+                    let clock = self.clock_status(federation.id, handle);
                     let (waiting, waiting_bytes) = self.delivery().queued(client);
                     let dropped = self.delivery().pipe_stats(client).map_or(0, |s| s.dropped_messages());
                     Some(FederateStatus {
@@ -90,6 +117,16 @@ impl Rti {
                         waiting,
                         waiting_bytes,
                         dropped,
+                        time: clock.map(|clock| TimeStatus {
+                            time: clock.time,
+                            lookahead: clock.lookahead,
+                            constrained: clock.constrained,
+                            pending: clock.pending,
+                            galt: clock.galt,
+                            lits: clock.lits,
+                            queued: clock.queued,
+                            waits_for: clock.waits_for.into_iter().map(name).collect(),
+                        }),
                     })
                 });
                 FederationStatus {

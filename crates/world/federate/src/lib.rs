@@ -5,7 +5,8 @@
 //! and [`Callbacks`], the stream of the RTI's callbacks to the federate. The method of a service
 //! queues the request at once and returns a [`Call`], which is a future of the result. So any
 //! number of calls can be in flight, and they leave in as few writes as possible. For high rates of
-//! updates there is [`Federate::updates`], which waits for no result.
+//! updates there is [`Federate::updates`], which waits for no result. A federate that advances in
+//! logical time has a [`LogicalClock`].
 //!
 //! A lost connection is resumed without the application's help, and nothing is lost or duplicated.
 //! When that fails for good, all calls end with [`FederateError::Disconnected`], and the last of
@@ -43,6 +44,7 @@ mod evoke;
 mod federate;
 pub mod fom;
 mod guard;
+mod logical_clock;
 mod options;
 mod pending;
 mod services;
@@ -55,6 +57,7 @@ pub use error::{ConnectError, FederateError};
 pub use federate::Federate;
 pub use hla::api::Request;
 pub use hla::api::callback_request::CallbackRequest as Callback;
+pub use logical_clock::LogicalClock;
 pub use options::{DEFAULT_PORT, Options, plain_text_password};
 pub use updates::{UpdateCounts, Updates};
 

@@ -33,3 +33,4 @@ mod shutdown;
 mod slow;
 mod status;
 mod strangers;
+mod time;

@@ -22,6 +22,11 @@ impl Arrival {
         Self { body, best_effort: false, received: None }
     }
 
+    /// A message in time-stamp order, whose time has come.
+    pub(crate) fn in_time(body: Bytes) -> Self {
+        Self { body, best_effort: false, received: Some(OrderType::Timestamp) }
+    }
+
     /// A message in receive order.
     pub(crate) fn receive_order(body: Bytes, best_effort: bool) -> Self {
         Self { body, best_effort, received: Some(OrderType::Receive) }
@@ -34,8 +39,8 @@ const ARRIVAL_OVERHEAD: usize = 64;
 /// Messages that wait until time management lets their federate receive them.
 ///
 /// A constrained federate that is not advancing and has not enabled asynchronous delivery receives
-/// no messages in receive order (8.1.3, 8.14). The queue of messages in time-stamp order will
-/// belong beside this one.
+/// no messages in receive order (8.1.3, 8.14). Messages in time-stamp order wait in the queue of
+/// its clock.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     receive_order: VecDeque<Arrival>,

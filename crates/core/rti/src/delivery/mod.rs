@@ -109,6 +109,10 @@ pub(crate) struct Delivery {
     held: HandleMap<ClientId, Inbox>,
     /// Bytes in all inboxes.
     held_bytes: usize,
+    /// Messages and bytes that wait in time-stamp order, by federate.
+    timed: HandleMap<ClientId, (usize, usize)>,
+    /// Bytes of these messages for all federates.
+    timed_bytes: usize,
     pipe: PipeConfig,
     overloaded: Vec<CallerId>,
     /// Callers to disconnect, with the reason.
@@ -131,6 +135,8 @@ impl Delivery {
             callers: HandleMap::default(),
             held: HandleMap::default(),
             held_bytes: 0,
+            timed: HandleMap::default(),
+            timed_bytes: 0,
             pipe,
             overloaded: Vec::new(),
             lost: VecDeque::new(),
@@ -159,6 +165,7 @@ impl Delivery {
         }
         self.callers.remove(&client);
         self.held_bytes -= self.held.remove(&client).map_or(0, |inbox| inbox.bytes());
+        self.timed_bytes -= self.timed.remove(&client).map_or(0, |(_, bytes)| bytes);
         self.pipes.remove_client(now, client);
     }
 
@@ -211,6 +218,30 @@ impl Delivery {
             for arrival in inbox.release() {
                 self.pipe(now, client, arrival);
             }
+        }
+    }
+
+    /// Sets how many messages, with how many bytes, wait for a client in time-stamp order. They
+    /// count against the same limits. None of them may be lost, so a federate with too many cannot
+    /// continue.
+    pub(crate) fn set_timed(&mut self, client: ClientId, messages: usize, bytes: usize) {
+        let before = match messages {
+            0 => self.timed.remove(&client),
+            _ => self.timed.insert(client, (messages, bytes)),
+        };
+        let (_, before) = before.unwrap_or_default();
+        self.timed_bytes = self.timed_bytes - before + bytes;
+        let (all, all_bytes) = self.queued(client);
+        let full = all_bytes > self.pipe.bytes_max || all > self.pipe.messages_max;
+        if bytes > before
+            && full
+            && let Some(&caller) = self.callers.get(&client)
+        {
+            let why = format!(
+                "{messages} messages in time-stamp order ({bytes} bytes) wait for this federate's logical time, \
+                 more than the queue of a federate may hold"
+            );
+            self.lose(caller, why);
         }
     }
 
@@ -286,13 +317,15 @@ impl Delivery {
     /// Whether a federate has enough callbacks to process. Work that can wait without loss, such as
     /// discoveries, should then wait.
     pub(crate) fn is_congested(&self, client: ClientId) -> bool {
-        let (messages, bytes) = self.queued(client);
+        // Only what the federate can take counts. Discoveries must not wait for logical time, which
+        // may itself wait for them.
+        let (messages, bytes) = self.pipes.queued(client).unwrap_or_default();
         bytes > CONGESTED_BYTES.min(self.pipe.bytes_max / 4) || messages > self.pipe.messages_max / 4
     }
 
     /// Bytes that wait for all clients. A body that several of them share counts for each.
     pub(crate) fn queued_bytes(&self) -> usize {
-        self.pipes.queued_bytes() + self.held_bytes
+        self.pipes.queued_bytes() + self.held_bytes + self.timed_bytes
     }
 
     /// Drops the best-effort callbacks that wait for a client. Returns how many were dropped.
@@ -310,8 +343,9 @@ impl Delivery {
     /// Messages and bytes that wait for a client.
     pub(crate) fn queued(&self, client: ClientId) -> (usize, usize) {
         let (messages, bytes) = self.pipes.queued(client).unwrap_or_default();
-        let held = self.held.get(&client);
-        (messages + held.map_or(0, Inbox::len), bytes + held.map_or(0, Inbox::bytes))
+        let held = self.held.get(&client).map_or((0, 0), |inbox| (inbox.len(), inbox.bytes()));
+        let timed = self.timed.get(&client).copied().unwrap_or_default();
+        (messages + held.0 + timed.0, bytes + held.1 + timed.1)
     }
 }
 

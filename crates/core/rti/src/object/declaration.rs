@@ -123,6 +123,7 @@ impl Objects {
         if *entry == before {
             return Ok(());
         }
+        federate.unsubscribed += 1;
         let fewer = before.len() - entry.len();
         if entry.is_empty() {
             federate.subscriptions.remove(&class);

@@ -6,17 +6,18 @@ use super::instance::Instance;
 use super::objects::Objects;
 use crate::control::PublishedClass;
 use crate::effect::Effects;
-use crate::time::Stamp;
+use crate::stamp::Stamp;
+use crate::time::Subject;
 use crate::wire::{Payload, StreamEvent};
 use bytes::Bytes;
-use hla::api::{OrderType, ParameterHandleValueMap};
+use hla::api::ParameterHandleValueMap;
 use hla::handle::{FederateHandle, InteractionClassHandle, ObjectInstanceHandle};
 use hla::{Exception, RtiError};
 use std::collections::BTreeSet;
 
 impl Objects {
     /// Send Directed Interaction (6.14), to federates that know the instance and either subscribed
-    /// universally or own an attribute of it.
+    /// universally or own an attribute of it. Returns whether it was sent in time-stamp order.
     #[allow(clippy::too_many_arguments)] // the service has that many
     pub(crate) fn send_directed(
         &mut self,
@@ -27,7 +28,7 @@ impl Objects {
         values: Option<ParameterHandleValueMap>,
         tag: Bytes,
         stamp: Option<Stamp>,
-    ) -> Result<(), RtiError> {
+    ) -> Result<bool, RtiError> {
         let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?;
         let (object, _) = self.known_instance(federate, instance)?;
         let interaction = class.handle;
@@ -41,12 +42,13 @@ impl Objects {
         }
         let instance = object.handle;
         let payload = self.interaction_payload(federate, class, values, tag, stamp)?;
+        let in_time = payload.is_in_time();
         self.receive_directed(effects, interaction, instance, &payload);
         let after = self.stream_of(instance);
         self.append_payload(effects, PublishedClass::Directed, payload, after, |payload| {
             StreamEvent::Directed { interaction, instance, payload }
         });
-        Ok(())
+        Ok(in_time)
     }
 
     /// Delivers an interaction of class `sent`, directed at an instance, to the federates of this
@@ -64,15 +66,14 @@ impl Objects {
             PublishedClass::Directed,
             payload,
             |federate| self.directed_class(federate, object, sent),
-            |received, select| {
-                encode::receive_directed(received, instance, payload, OrderType::Receive, select)
-            },
+            |received, order, select| encode::receive_directed(received, instance, payload, order, select),
+            |class| Subject::Directed { instance, class },
         );
     }
 
     /// The class at which `federate` receives an interaction of class `sent` directed at `object`:
     /// the most specific one that it subscribes at the object's class or a superclass.
-    fn directed_class(
+    pub(super) fn directed_class(
         &self,
         federate: &Federate,
         object: &Instance,

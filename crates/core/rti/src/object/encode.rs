@@ -188,7 +188,7 @@ fn put_varint(out: &mut Vec<u8>, value: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::Stamp;
+    use crate::stamp::Stamp;
     use crate::wire::RegionSet;
     use hla::api::{self, Message, callback_request::CallbackRequest as Callback};
     use hla::handle::{

@@ -85,8 +85,10 @@ pub(crate) struct Federate {
     pub(crate) caller: CallerId,
     pub(crate) client: ClientId,
     pub(crate) switches: FederateSwitches,
-    /// Whether messages in receive order may also come between time advances (8.14).
-    pub(crate) asynchronous_delivery: bool,
+    /// Whether it receives messages in time-stamp order (8.5).
+    pub(crate) constrained: bool,
+    /// How often it has removed subscriptions. Queued messages are then compared with those left.
+    pub(crate) unsubscribed: u64,
     /// Class attributes it publishes; a class without any is absent.
     pub(crate) publications: BTreeMap<ObjectClassHandle, BTreeSet<AttributeHandle>>,
     /// Class attributes it subscribes; a class without any is absent.
@@ -120,7 +122,8 @@ impl Federate {
             caller,
             client,
             switches,
-            asynchronous_delivery: false,
+            constrained: false,
+            unsubscribed: 0,
             publications: BTreeMap::new(),
             subscriptions: BTreeMap::new(),
             published_interactions: BTreeSet::new(),

@@ -2,11 +2,12 @@
 
 use super::encode;
 use super::objects::Objects;
+use super::timed::{pass_on, received_order};
 use super::update::is_reliable;
 use crate::control::PublishedClass;
-use crate::delivery::Arrival;
-use crate::effect::{Effect, Effects};
-use crate::time::Stamp;
+use crate::effect::Effects;
+use crate::stamp::Stamp;
+use crate::time::Subject;
 use crate::wire::{HandleValue, Payload, RegionSet, StreamEvent, Values};
 use bytes::Bytes;
 use hla::api::{OrderType, ParameterHandleValueMap};
@@ -17,7 +18,7 @@ use smallvec::SmallVec;
 
 impl Objects {
     /// Send Interaction (6.12). Each receiver gets it once, at the most specific class that it
-    /// subscribes, with the parameters of that class.
+    /// subscribes, with the parameters of that class. Returns whether it was sent in time-stamp order.
     pub(crate) fn send_interaction(
         &mut self,
         effects: &mut Effects,
@@ -26,7 +27,7 @@ impl Objects {
         values: Option<ParameterHandleValueMap>,
         tag: Bytes,
         stamp: Option<Stamp>,
-    ) -> Result<(), RtiError> {
+    ) -> Result<bool, RtiError> {
         let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?;
         if !self.federate(federate).published_interactions.contains(&class.handle) {
             self.refuse_mom_interaction("sendInteraction", class.handle)?;
@@ -34,9 +35,10 @@ impl Objects {
             return Err(RtiError::new(Exception::InteractionClassNotPublished, text));
         }
         let (sent, payload) = (class.handle, self.interaction_payload(federate, class, values, tag, stamp)?);
+        let in_time = payload.is_in_time();
         self.receive(effects, sent, &payload);
         self.append_payload(effects, PublishedClass::Interactions(sent), payload, None, StreamEvent::Sent);
-        Ok(())
+        Ok(in_time)
     }
 
     /// The payload of a request: its parameters and everything that travels with them.
@@ -50,6 +52,7 @@ impl Objects {
     ) -> Result<Box<Payload>, RtiError> {
         let values = self.parameters_of(class, values)?;
         let transportation = self.interaction_transportation(federate, class);
+        let stamp = stamp.map(|stamp| stamp.ordered(self.interaction_order(federate, class)));
         let regions = RegionSet::default();
         Ok(Box::new(Payload { producer: federate, transportation, tag, stamp, regions, values }))
     }
@@ -64,7 +67,8 @@ impl Objects {
                 let mut lineage = self.interaction_lineage(sent);
                 lineage.find(|at| federate.subscribed_interactions.contains_key(at))
             },
-            |received, select| encode::receive(received, payload, OrderType::Receive, select),
+            |received, order, select| encode::receive(received, payload, order, select),
+            Subject::Interaction,
         );
     }
 
@@ -77,30 +81,33 @@ impl Objects {
         class: PublishedClass,
         payload: &Payload,
         received: impl Fn(&super::federate::Federate) -> Option<InteractionClassHandle>,
-        encode: impl Fn(InteractionClassHandle, &dyn Fn(usize) -> bool) -> Bytes,
+        encode: impl Fn(InteractionClassHandle, OrderType, &dyn Fn(usize) -> bool) -> Bytes,
+        subject: impl Fn(InteractionClassHandle) -> Subject,
     ) {
         let best_effort = !is_reliable(&self.model, payload.transportation);
-        let mut encoded: SmallVec<[(InteractionClassHandle, Bytes); 4]> = SmallVec::new();
+        let mut encoded: SmallVec<[(InteractionClassHandle, OrderType, Bytes); 4]> = SmallVec::new();
         let receivers = self.interest.of(class).filter(|&receiver| receiver != payload.producer);
         let mut receivers = receivers.peekable();
         while let Some(receiver) = receivers.next() {
             let Some(federate) = self.federates.get(&receiver) else { continue };
             let Some(received) = received(federate) else { continue };
-            let body = match encoded.iter().find(|(done, _)| *done == received) {
-                Some((_, body)) => body.clone(),
+            let order = received_order(payload, federate);
+            let done = encoded.iter().find(|(done, of, _)| (*done, *of) == (received, order));
+            let body = match done {
+                Some((.., body)) => body.clone(),
                 None => {
                     let Some(at) = self.model.interaction_class(received) else { continue };
                     let values = &payload.values;
-                    let select = |index: usize| at.has_parameter(ParameterHandle(values[index].handle));
-                    let body = encode(received, &select);
+                    let select = |place: usize| at.has_parameter(ParameterHandle(values[place].handle));
+                    let body = encode(received, order, &select);
                     if receivers.peek().is_some() {
-                        encoded.push((received, body.clone()));
+                        encoded.push((received, order, body.clone()));
                     }
                     body
                 }
             };
-            let arrival = Arrival::receive_order(body, best_effort);
-            effects.push(Effect::Deliver { to: federate.client, arrival });
+            let kind = self.time;
+            pass_on(effects, kind, federate, payload, best_effort, (body, order), || subject(received));
         }
     }
 
@@ -128,7 +135,14 @@ impl Objects {
         Ok(values)
     }
 
-    /// The transportation and order of interactions of `class` sent by `federate`.
+    /// The preferred order of interactions of `class` sent by `federate`.
+    fn interaction_order(&self, federate: FederateHandle, class: &InteractionClass) -> OrderType {
+        let preference =
+            self.federates.get(&federate).and_then(|f| f.interaction_preferences.get(&class.handle));
+        preference.and_then(|preference| preference.order).unwrap_or(class.order)
+    }
+
+    /// The transportation of interactions of `class` sent by `federate`.
     pub(crate) fn interaction_transportation(
         &self,
         federate: FederateHandle,

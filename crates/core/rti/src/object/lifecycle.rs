@@ -3,8 +3,8 @@
 use super::instance::{AttributeState, Instance, Relevance};
 use super::objects::Objects;
 use crate::control::{Command, NameTable, PublishedClass};
-use crate::effect::Effects;
-use crate::time::Stamp;
+use crate::effect::{Effects, encode};
+use crate::stamp::Stamp;
 use crate::wire::StreamEvent;
 use bytes::Bytes;
 use hla::api::{self, OrderType, callback_request::CallbackRequest as Callback};
@@ -95,24 +95,41 @@ impl Objects {
         class.attributes.iter().map(state).collect()
     }
 
+    /// The instance that `federate` wants to delete (6.16), and the preferred order of its deletion.
+    ///
+    /// # Errors
+    /// `federate` does not know it or may not delete it.
+    pub(crate) fn deletable(
+        &self,
+        federate: FederateHandle,
+        instance: Option<ObjectInstanceHandle>,
+    ) -> Result<(ObjectInstanceHandle, OrderType), RtiError> {
+        let (object, _) = self.known_instance(federate, instance)?;
+        let privilege = self.class_of(object.class).slot(self.privilege);
+        let privilege = privilege.map(|slot| object.attribute(slot)).filter(|state| state.owner == federate);
+        let Some(privilege) = privilege else {
+            let text = format!("{:?} `{}`: the right to delete it is not owned", object.handle, object.name);
+            return Err(RtiError::new(Exception::DeletePrivilegeNotHeld, text));
+        };
+        let order = if privilege.time_stamped { OrderType::Timestamp } else { OrderType::Receive };
+        Ok((object.handle, order))
+    }
+
     /// Delete Object Instance (6.16). All federates that know it are told, except the caller.
+    /// `is_final`: the deletion cannot be retracted.
     pub(crate) fn delete(
         &mut self,
         effects: &mut Effects,
         federate: FederateHandle,
-        instance: Option<ObjectInstanceHandle>,
+        instance: ObjectInstanceHandle,
         tag: &Bytes,
         stamp: Option<Stamp>,
-    ) -> Result<(), RtiError> {
-        let (object, _) = self.known_instance(federate, instance)?;
-        let privilege = self.class_of(object.class).slot(self.privilege);
-        if privilege.is_none_or(|slot| object.attribute(slot).owner != federate) {
-            let text = format!("{:?} `{}`: the right to delete it is not owned", object.handle, object.name);
-            return Err(RtiError::new(Exception::DeletePrivilegeNotHeld, text));
+        is_final: bool,
+    ) {
+        match stamp.filter(|stamp| stamp.is_in_time()) {
+            Some(stamp) => self.delete_in_time(effects, federate, instance, tag, stamp, is_final),
+            None => self.remove(effects, federate, instance, tag, stamp),
         }
-        let handle = object.handle;
-        self.remove(effects, federate, handle, tag, stamp);
-        Ok(())
     }
 
     /// Removes an instance and tells all federates that know it, except `producer`.
@@ -131,19 +148,26 @@ impl Objects {
             let (instance, tag) = (handle, tag.clone());
             effects.append(class, StreamEvent::Removed { instance, producer, tag, stamp });
         }
+        let mut body = None;
         for known in object.known() {
             let Some(federate) = self.federates.get_mut(&known.federate) else { continue };
             federate.forget_instance(handle);
             if federate.handle != producer {
-                effects.deliver(federate.client, removal(handle, producer, tag, stamp));
+                let removal = || removal(handle, producer, tag, stamp, OrderType::Receive);
+                effects.deliver(federate.client, body.get_or_insert_with(removal).clone());
             }
         }
         if object.home != self.node {
             return;
         }
         self.refresh_publication(effects, PublishedClass::Objects(object.class));
+        self.free_name(effects, &object);
+    }
+
+    /// Frees the name of an instance that is no more.
+    pub(super) fn free_name(&self, effects: &mut Effects, object: &Instance) {
         if !object.name.starts_with(MADE_NAME) {
-            let (name, instance) = (object.name.into(), handle);
+            let (name, instance) = (object.name.to_string(), object.handle);
             effects.propose(Command::FreeName { execution: self.id, name, instance });
         }
     }
@@ -164,6 +188,7 @@ impl Objects {
         }
         let handle = object.handle;
         self.rediscover(effects, federate, handle);
+        self.end_deletion(effects, handle);
         Ok(())
     }
 
@@ -201,13 +226,15 @@ impl Objects {
     }
 }
 
-fn removal(
+/// The callback that an instance was removed.
+pub(super) fn removal(
     instance: ObjectInstanceHandle,
     producer: FederateHandle,
     tag: &Bytes,
     stamp: Option<Stamp>,
-) -> Callback {
-    match stamp {
+    received: OrderType,
+) -> Bytes {
+    encode(match stamp {
         None => Callback::RemoveObjectInstance(api::RemoveObjectInstance {
             object_instance: Some(instance),
             user_supplied_tag: tag.clone(),
@@ -219,8 +246,8 @@ fn removal(
             producing_federate: Some(producer),
             time: Some(stamp.to_api()),
             sent_order_type: stamp.sent.into(),
-            received_order_type: OrderType::Receive.into(),
+            received_order_type: received.into(),
             optional_retraction: stamp.retraction_to_api(),
         }),
-    }
+    })
 }

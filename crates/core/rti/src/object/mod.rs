@@ -7,7 +7,8 @@
 //! - [`discovery`], [`scope`]: which federates discover an instance, and which attributes they then
 //!   see;
 //! - [`update`], [`interaction`], [`directed`]: the messages themselves;
-//! - [`lifecycle`]: registration, deletion;
+//! - [`timed`]: messages in time-stamp order, when they are due;
+//! - [`lifecycle`]: registration, deletion; [`deletion`]: deletion in time-stamp order;
 //! - [`registration`]: advisories on classes; [`relevance`]: advisories on instance attributes;
 //! - [`ownership`]: queries of ownership; [`transport`]: transportation and order types;
 //! - [`apply`]: events of other nodes; [`record`]: instances as nodes describe them to each other;
@@ -20,6 +21,7 @@
 pub(crate) mod apply;
 mod class_request;
 mod declaration;
+mod deletion;
 mod departures;
 mod directed;
 mod discovery;
@@ -45,6 +47,7 @@ mod resign;
 mod review;
 mod scope;
 mod table;
+mod timed;
 mod tombstones;
 mod transport;
 mod update;

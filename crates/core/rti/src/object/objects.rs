@@ -2,6 +2,7 @@
 //! starts with.
 
 use super::class_request::ClassRequests;
+use super::deletion::Deletions;
 use super::departures::Departures;
 use super::federate::{Federate, FederateSwitches, Rate, RateId};
 use super::forgotten::Forgotten;
@@ -53,6 +54,7 @@ pub(crate) struct Objects {
     /// The publications of this node.
     pub(super) published: BTreeSet<PublishedClass>,
     pub(super) tombstones: Tombstones,
+    pub(super) deletions: Deletions,
     pub(super) reviews: Reviews,
     pub(super) class_requests: ClassRequests,
     pub(super) resignations: Resignations,
@@ -102,6 +104,7 @@ impl Objects {
             remote_federates: BTreeMap::new(),
             published: BTreeSet::new(),
             tombstones: Tombstones::default(),
+            deletions: Deletions::default(),
             reviews: Reviews::default(),
             class_requests: ClassRequests::default(),
             resignations: Resignations::default(),

@@ -10,6 +10,7 @@ use super::objects::Objects;
 use crate::control::{Command, PublishedClass};
 use crate::effect::{Change, Effect, Effects};
 use crate::proposal::Proposal;
+use crate::time::TimeInput;
 use bytes::Bytes;
 use hla::api::ResignAction;
 use hla::handle::{FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
@@ -287,6 +288,7 @@ impl Objects {
     /// others.
     pub(crate) fn remove_federate(&mut self, effects: &mut Effects, handle: FederateHandle) {
         let Some(federate) = self.federates.remove(&handle) else { return };
+        effects.push(Effect::Time(TimeInput::Left(handle)));
         let subscribed: usize = federate.subscriptions.values().map(|class| class.len()).sum();
         let published: usize = federate.publications.values().map(|class| class.len()).sum();
         self.declarations -= subscribed + published;
@@ -329,6 +331,7 @@ impl Objects {
             let lost = self.owned_by_others(*federate, handle, subscribed);
             self.instances.become_unknown(handle, *federate);
             self.refresh_relevance(effects, handle, &lost);
+            self.end_deletion(effects, handle);
         }
         if cursor.is_done() {
             effects.review_following();

@@ -1,17 +1,17 @@
 //! Update and reflect (6.10, 6.11): the hot path of every federation.
 //!
-//! The attributes of one call form one *passel* for each transportation type (and order type, once
-//! federates regulate time). Each federate that knows the instance gets the part of the passel that
+//! The attributes of one call form one *passel* for each transportation type and sent order type. Each federate that knows the instance gets the part of the passel that
 //! is in its scope. Receivers of the same part share one encoded callback.
 
 use super::encode;
 use super::federate::{ClassSubscription, RateId, Subscription};
 use super::instance::{AttributeState, Instance};
 use super::objects::Objects;
+use super::timed::{pass_on, received_order};
 use crate::control::PublishedClass;
-use crate::delivery::Arrival;
-use crate::effect::{Change, Effect, Effects};
-use crate::time::Stamp;
+use crate::effect::{Change, Effects};
+use crate::stamp::Stamp;
+use crate::time::Subject;
 use crate::wire::{HandleValue, Payload, RegionSet, StreamEvent, Values};
 use base::Moment;
 use bytes::Bytes;
@@ -31,7 +31,8 @@ type Part = u128;
 pub(crate) const PASSEL_VALUES_MAX: usize = Part::BITS as usize;
 
 impl Objects {
-    /// Update Attribute Values (6.10).
+    /// Update Attribute Values (6.10). Returns whether any of the values was sent in time-stamp
+    /// order.
     pub(crate) fn update(
         &mut self,
         effects: &mut Effects,
@@ -40,7 +41,7 @@ impl Objects {
         values: Option<AttributeHandleValueMap>,
         tag: Bytes,
         stamp: Option<Stamp>,
-    ) -> Result<(), RtiError> {
+    ) -> Result<bool, RtiError> {
         let spare = self.spare_payload.take();
         let (object, known_as) = self.known_instance(federate, instance)?;
         let registered = self.class_of(object.class);
@@ -49,13 +50,18 @@ impl Objects {
         for pair in values {
             let attribute = pair.attribute_handle.unwrap_or_default();
             let state = self.check_owned(federate, object, known_as, registered, attribute)?;
-            // No federate regulates time yet, and no attribute has regions. Passels therefore
-            // differ by transportation alone.
-            let key = PasselKey { transportation: state.transportation, ..PasselKey::default() };
+            let sent = match state.time_stamped && stamp.is_some_and(Stamp::is_in_time) {
+                true => OrderType::Timestamp,
+                false => OrderType::Receive,
+            };
+            // No attribute has regions yet.
+            let key = PasselKey { transportation: state.transportation, sent, ..PasselKey::default() };
             passels.add(&key, HandleValue { handle: attribute.0, value: pair.value });
         }
         let (instance, class) = (object.handle, PublishedClass::Objects(object.class));
+        let mut in_time = false;
         for payload in passels.finish(tag) {
+            in_time |= payload.is_in_time();
             self.reflect(effects, instance, &payload);
             if self.replicated {
                 let event = |payload| StreamEvent::Updated { instance, payload };
@@ -64,7 +70,7 @@ impl Objects {
                 self.reuse(payload);
             }
         }
-        Ok(())
+        Ok(in_time)
     }
 
     /// Keeps the memory of a payload for the next update.
@@ -89,8 +95,15 @@ impl Objects {
         if !self.replicated {
             return;
         }
-        let best_effort = !is_reliable(&self.model, payload.transportation);
+        let best_effort = self.may_lose(&payload);
         effects.replicate(Change::Append { class, event: event(payload), best_effort, after });
+    }
+
+    /// Whether a message may be lost on its way. One in time-stamp order never may, whatever its
+    /// transportation type: it would be lost for good, since a late one breaks the promise of a
+    /// grant.
+    fn may_lose(&self, payload: &Payload) -> bool {
+        !is_reliable(&self.model, payload.transportation) && !payload.is_in_time()
     }
 
     /// The attribute, which `federate` may update.
@@ -116,11 +129,11 @@ impl Objects {
     /// Delivers one passel, of at most [`PASSEL_VALUES_MAX`] values, to every federate that has
     /// some of it in scope.
     pub(super) fn reflect(&mut self, effects: &mut Effects, handle: ObjectInstanceHandle, payload: &Payload) {
-        let Self { instances, federates, rates, model, .. } = self;
+        let Self { instances, federates, rates, model, time: kind, .. } = self;
         let Some(object) = instances.get(handle) else { return };
         let best_effort = !is_reliable(model, payload.transportation);
         let now = effects.now;
-        let mut encoded: SmallVec<[(Part, Bytes); 4]> = SmallVec::new();
+        let mut encoded: SmallVec<[(Part, OrderType, Bytes); 4]> = SmallVec::new();
         let mut receivers =
             object.known().iter().filter(|known| known.federate != payload.producer).peekable();
         while let Some(known) = receivers.next() {
@@ -135,20 +148,26 @@ impl Objects {
                 let Some(due) = reduce_rate(subscribed, &payload.values, part, due) else { continue };
                 part = due;
             }
-            let body = match encoded.iter().find(|(done, _)| *done == part) {
-                Some((_, body)) => body.clone(),
+            let received = received_order(payload, federate);
+            let done = encoded.iter().find(|(done, order, _)| (*done, *order) == (part, received));
+            let body = match done {
+                Some((.., body)) => body.clone(),
                 None => {
                     let select = |at| part >> at & 1 == 1;
-                    let body = encode::reflect(handle, payload, OrderType::Receive, select);
+                    let body = encode::reflect(handle, payload, received, select);
                     // After the last receiver nobody needs the body again.
                     if receivers.peek().is_some() {
-                        encoded.push((part, body.clone()));
+                        encoded.push((part, received, body.clone()));
                     }
                     body
                 }
             };
-            let arrival = Arrival::receive_order(body, best_effort);
-            effects.push(Effect::Deliver { to: federate.client, arrival });
+            let (class, unsubscribed) = (known.class, federate.unsubscribed);
+            pass_on(effects, *kind, federate, payload, best_effort, (body, received), || Subject::Update {
+                instance: handle,
+                class,
+                unsubscribed,
+            });
         }
     }
 }
@@ -217,7 +236,7 @@ impl Passels {
     /// Begins a passel without values.
     fn begin(&mut self, key: &PasselKey) -> usize {
         let (producer, transportation) = (self.producer, key.transportation);
-        let stamp = self.stamp.map(|stamp| Stamp { sent: key.sent, ..stamp });
+        let stamp = self.stamp.map(|stamp| stamp.ordered(key.sent));
         let regions = key.regions.clone();
         self.list.push(match self.spare.take() {
             Some(mut spare) => {
@@ -309,7 +328,7 @@ mod tests {
         let retraction = MessageRetractionHandle::INVALID;
         Passels::new(
             FederateHandle(1),
-            Some(Stamp { time: [0; 8], sent: OrderType::Receive, retraction }),
+            Some(Stamp { time: [0; 8], sent: OrderType::Timestamp, retraction }),
             None,
         )
     }

@@ -1,6 +1,6 @@
 //! Applies commands, in their common order, to executions and federates.
 
-use super::execution::Execution;
+use super::execution::{Execution, allows_non_regulated_grant};
 use super::{Caller, Completion, Rti, Standing};
 use crate::control::{Command, Event, ExecutionId, NodeId, WireError};
 use crate::proposal::{CallerId, Outcome, Proposal, Report, Waiting};
@@ -151,6 +151,7 @@ impl Rti {
                     (self.executions.get_mut(&id), self.control.execution(id))
                 {
                     let model = federation.model.clone();
+                    execution.time.set_non_regulated_grant(allows_non_regulated_grant(&model));
                     execution.act(&mut self.shared, |objects, effects| objects.extend_model(effects, model));
                     execution.replication.learn(federation);
                 }

@@ -2,18 +2,28 @@
 
 use super::Shared;
 use crate::control::{Command, ExecutionId, Federation, NodeId, PublishedClass};
-use crate::effect::{Change, Effects};
+use crate::effect::{Change, Effect, Effects};
 use crate::object::losses::Rehoming;
 use crate::object::objects::Objects;
 use crate::proposal::Proposal;
 use crate::replica::context::Context;
 use crate::replica::replication::{FollowerChange, ReplicaEvent, Replication};
+use crate::time::{TimeEvent, TimeInput, TimeManager};
 use crate::wire::{PeerMessage, StreamEvent, StreamMessage};
+use hla::fom::{Edition, Fdd};
+use hla::handle::FederateHandle;
 use router::WireError;
+
+/// Whether constrained federates advance although no other federate regulates time. The switch came
+/// with the 2025 edition; before, they always did.
+pub(super) fn allows_non_regulated_grant(model: &Fdd) -> bool {
+    model.switches().non_regulated_grant || model.edition() == Edition::Hla2010
+}
 
 /// The machines of one federation execution.
 pub(crate) struct Execution {
     pub(crate) objects: Objects,
+    pub(crate) time: TimeManager,
     pub(crate) replication: Replication,
     /// Memory of the objects, as counted in the sum of all executions.
     counted_bytes: usize,
@@ -22,8 +32,11 @@ pub(crate) struct Execution {
 impl Execution {
     pub(super) fn new(federation: &Federation, node: NodeId) -> Self {
         let id = federation.id;
+        let mut time = TimeManager::new(federation.time);
+        time.set_non_regulated_grant(allows_non_regulated_grant(&federation.model));
         Self {
             objects: Objects::new(id, node, federation.model.clone(), federation.time),
+            time,
             replication: Replication::new(id),
             counted_bytes: 0,
         }
@@ -54,8 +67,19 @@ impl Execution {
         result
     }
 
-    /// Applies all effects, and handles all events of the replication, until nothing is left to do.
-    /// An invalid event is logged and skipped.
+    /// Runs a service, and applies its effects.
+    pub(super) fn serve<T>(
+        &mut self,
+        shared: &mut Shared,
+        serve: impl FnOnce(&mut Objects, &mut TimeManager, &mut Effects) -> T,
+    ) -> T {
+        let result = serve(&mut self.objects, &mut self.time, &mut shared.effects);
+        self.settle(shared);
+        result
+    }
+
+    /// Applies all effects, and handles all events of the replication and of time management, until
+    /// nothing is left to do. An invalid event is logged and skipped.
     pub(super) fn settle(&mut self, shared: &mut Shared) {
         if let Err(error) = self.try_settle(shared) {
             tracing::warn!(%error, "an event of another node makes no sense");
@@ -75,11 +99,15 @@ impl Execution {
                 result = result.and(self.take_event(shared, event));
             }
             if shared.effects.is_empty() {
-                break;
+                let Some(event) = self.time.poll_event() else { break };
+                self.take_time_event(shared, event);
+                continue;
             }
             let mut effects = shared.effects.take();
             for effect in effects.drain(..) {
-                if let Some(change) = shared.apply(effect) {
+                if let Effect::Time(input) = effect {
+                    self.inform_time(shared, input);
+                } else if let Some(change) = shared.apply(effect) {
                     self.apply_change(shared, change);
                 }
             }
@@ -129,6 +157,55 @@ impl Execution {
                 let class = PublishedClass::Objects(class);
                 self.replicate(shared, |r, context| r.review_following(context, class, false));
             }
+        }
+    }
+
+    /// Passes a change on to time management.
+    fn inform_time(&mut self, shared: &mut Shared, input: TimeInput) {
+        let queued_for = match &input {
+            TimeInput::Queue { to, .. } => Some(*to),
+            TimeInput::Early { .. } | TimeInput::Left(_) => None,
+        };
+        self.time.handle(input);
+        if let Some(federate) = queued_for {
+            self.count_queue(shared, federate);
+        }
+    }
+
+    /// Counts the queue of a federate against the limits on what may wait for it.
+    fn count_queue(&self, shared: &mut Shared, federate: FederateHandle) {
+        if let Some(federate) = self.objects.federates.get(&federate) {
+            let (messages, bytes) = self.time.queued(federate.handle);
+            shared.delivery.set_timed(federate.client, messages, bytes);
+        }
+    }
+
+    /// Carries out a request of time management.
+    fn take_time_event(&mut self, shared: &mut Shared, event: TimeEvent) {
+        let Self { objects, time, .. } = self;
+        let effects = &mut shared.effects;
+        match event {
+            TimeEvent::Deliver { to, message, received } => {
+                let retraction = message.retraction;
+                if objects.deliver_timed(effects, to, message, received) {
+                    time.note_early(to, retraction);
+                }
+                self.count_queue(shared, to);
+            }
+            TimeEvent::Notify { to, callback } => objects.notify(effects, to, callback),
+            TimeEvent::Withhold { to, on } => {
+                if let Some(federate) = objects.federates.get(&to) {
+                    effects.push(Effect::HoldReceiveOrder { to: federate.client, on });
+                }
+            }
+            TimeEvent::Constrained { federate, on } => {
+                if let Some(federate) = objects.federates.get_mut(&federate) {
+                    federate.constrained = on;
+                }
+            }
+            TimeEvent::Shortened(federate) => self.count_queue(shared, federate),
+            TimeEvent::Reinstate(instance) => objects.reinstate(effects, instance),
+            TimeEvent::DeletionFinal(instance) => objects.deletion_is_final(effects, instance),
         }
     }
 
@@ -234,7 +311,7 @@ impl Execution {
 
     /// Ends the machines with their federation execution.
     pub(super) fn end(self, shared: &mut Shared) {
-        let Self { objects, replication, counted_bytes } = self;
+        let Self { objects, replication, counted_bytes, time: _ } = self;
         shared.object_bytes -= counted_bytes;
         let Shared { now, peers, timers, .. } = shared;
         replication.end(&mut Context { now: *now, peers, timers, objects: &objects });

@@ -72,6 +72,7 @@ impl Shared {
             Effect::HoldReceiveOrder { to, on } => self.delivery.hold_receive_order(self.now, to, on),
             Effect::Propose(proposal) => self.proposals.push_back(*proposal),
             Effect::Replicate(change) => return Some(change),
+            Effect::Time(input) => debug_assert!(false, "{input:?} outside a federation execution"),
             Effect::FreeNames { execution } => {
                 let at = self.now + self.peers.limits.adoption_wait;
                 self.timers.set(Timer::Names(execution), at);

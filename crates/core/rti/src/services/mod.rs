@@ -24,6 +24,7 @@ use crate::effect::{Effect, Effects};
 use crate::limits::Growth;
 use crate::object::objects::Objects;
 use crate::proposal::{CallId, CallerId, Outcome, Proposal, Report, Waiting};
+use crate::time::TimeManager;
 use hla::RtiError;
 use hla::api::call_response::CallResponse as Answer;
 use hla::api::{JoinResult, Request};
@@ -57,6 +58,7 @@ pub(crate) trait Serve: Request {
 pub(crate) struct Context<'a> {
     pub(crate) control: &'a ControlPlane,
     pub(crate) objects: &'a mut Objects,
+    pub(crate) time: &'a mut TimeManager,
     pub(crate) effects: &'a mut Effects,
     /// Room for the memory that the call makes this node keep.
     pub(crate) growth: Growth<'a>,

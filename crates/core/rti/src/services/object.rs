@@ -3,57 +3,63 @@
 use super::{Context, Reply, Serve, Served};
 use crate::control::{Command, NameTable};
 use crate::limits::{INSTANCE_NAMES_MAX, check_count};
-use crate::time::Stamp;
+use crate::stamp::Stamp;
 use hla::api::*;
 use hla::handle::ObjectInstanceHandle;
 use hla::{Exception, RtiError};
 use std::collections::BTreeSet;
 
-/// No message is sent in time stamp order yet, so none can be retracted.
-fn no_retraction(_: ()) -> Reply<MessageRetractionReturn> {
-    let none = MessageRetractionReturn { retraction_handle_is_valid: false, message_retraction_handle: None };
-    Reply::Now(none)
+impl Context<'_> {
+    /// Notes the outcome of a service that sends messages with `stamp`: if some of them were sent
+    /// in time-stamp order, the caller gets the handle by which it can retract them (8.22).
+    fn sent(&mut self, stamp: Stamp, in_time: bool) -> Reply<MessageRetractionReturn> {
+        if in_time {
+            self.time.sent(self.federate, stamp, None);
+        }
+        Reply::Now(retraction(stamp, in_time))
+    }
+}
+
+fn retraction(stamp: Stamp, in_time: bool) -> MessageRetractionReturn {
+    MessageRetractionReturn {
+        retraction_handle_is_valid: in_time,
+        message_retraction_handle: in_time.then_some(stamp.retraction),
+    }
 }
 
 impl Serve for UpdateAttributeValuesRequest {
     fn serve(self, Context { objects, effects, federate, .. }: Context<'_>) -> Served<()> {
         let (instance, values) = (self.object_instance, self.attribute_values);
-        objects.update(effects, federate, instance, values, self.user_supplied_tag, None).map(Reply::Now)
+        objects.update(effects, federate, instance, values, self.user_supplied_tag, None)?;
+        Ok(Reply::Now(()))
     }
 }
 
 impl Serve for UpdateAttributeValuesWithTimeRequest {
-    fn serve(
-        self,
-        Context { objects, effects, federate, .. }: Context<'_>,
-    ) -> Served<MessageRetractionReturn> {
-        let stamp = Stamp::read(objects.time, self.time.as_ref())?;
-        let (instance, values) = (self.object_instance, self.attribute_values);
-        objects
-            .update(effects, federate, instance, values, self.user_supplied_tag, Some(stamp))
-            .map(no_retraction)
+    fn serve(self, mut context: Context<'_>) -> Served<MessageRetractionReturn> {
+        let stamp = context.time.stamp(context.federate, self.time.as_ref())?;
+        let (instance, values, tag) = (self.object_instance, self.attribute_values, self.user_supplied_tag);
+        let Context { objects, effects, federate, .. } = &mut context;
+        let in_time = objects.update(effects, *federate, instance, values, tag, Some(stamp))?;
+        Ok(context.sent(stamp, in_time))
     }
 }
 
 impl Serve for SendInteractionRequest {
     fn serve(self, Context { objects, effects, federate, .. }: Context<'_>) -> Served<()> {
         let (class, values) = (self.interaction_class, self.parameter_values);
-        objects
-            .send_interaction(effects, federate, class, values, self.user_supplied_tag, None)
-            .map(Reply::Now)
+        objects.send_interaction(effects, federate, class, values, self.user_supplied_tag, None)?;
+        Ok(Reply::Now(()))
     }
 }
 
 impl Serve for SendInteractionWithTimeRequest {
-    fn serve(
-        self,
-        Context { objects, effects, federate, .. }: Context<'_>,
-    ) -> Served<MessageRetractionReturn> {
-        let stamp = Stamp::read(objects.time, self.time.as_ref())?;
-        let (class, values) = (self.interaction_class, self.parameter_values);
-        objects
-            .send_interaction(effects, federate, class, values, self.user_supplied_tag, Some(stamp))
-            .map(no_retraction)
+    fn serve(self, mut context: Context<'_>) -> Served<MessageRetractionReturn> {
+        let stamp = context.time.stamp(context.federate, self.time.as_ref())?;
+        let (class, values, tag) = (self.interaction_class, self.parameter_values, self.user_supplied_tag);
+        let Context { objects, effects, federate, .. } = &mut context;
+        let in_time = objects.send_interaction(effects, *federate, class, values, tag, Some(stamp))?;
+        Ok(context.sent(stamp, in_time))
     }
 }
 
@@ -61,19 +67,19 @@ impl Serve for SendDirectedInteractionRequest {
     fn serve(self, Context { objects, effects, federate, .. }: Context<'_>) -> Served<()> {
         let (class, instance) = (self.interaction_class, self.object_instance);
         let (values, tag) = (self.parameter_values, self.user_supplied_tag);
-        objects.send_directed(effects, federate, class, instance, values, tag, None).map(Reply::Now)
+        objects.send_directed(effects, federate, class, instance, values, tag, None)?;
+        Ok(Reply::Now(()))
     }
 }
 
 impl Serve for SendDirectedInteractionWithTimeRequest {
-    fn serve(
-        self,
-        Context { objects, effects, federate, .. }: Context<'_>,
-    ) -> Served<MessageRetractionReturn> {
-        let stamp = Stamp::read(objects.time, self.time.as_ref())?;
+    fn serve(self, mut context: Context<'_>) -> Served<MessageRetractionReturn> {
+        let stamp = context.time.stamp(context.federate, self.time.as_ref())?;
         let (class, instance) = (self.interaction_class, self.object_instance);
         let (values, tag) = (self.parameter_values, self.user_supplied_tag);
-        objects.send_directed(effects, federate, class, instance, values, tag, Some(stamp)).map(no_retraction)
+        let Context { objects, effects, federate, .. } = &mut context;
+        let in_time = objects.send_directed(effects, *federate, class, instance, values, tag, Some(stamp))?;
+        Ok(context.sent(stamp, in_time))
     }
 }
 
@@ -98,18 +104,20 @@ impl Serve for RegisterObjectInstanceWithNameRequest {
 
 impl Serve for DeleteObjectInstanceRequest {
     fn serve(self, Context { objects, effects, federate, .. }: Context<'_>) -> Served<()> {
-        objects.delete(effects, federate, self.object_instance, &self.user_supplied_tag, None).map(Reply::Now)
+        let (instance, _) = objects.deletable(federate, self.object_instance)?;
+        objects.delete(effects, federate, instance, &self.user_supplied_tag, None, true);
+        Ok(Reply::Now(()))
     }
 }
 
 impl Serve for DeleteObjectInstanceWithTimeRequest {
-    fn serve(
-        self,
-        Context { objects, effects, federate, .. }: Context<'_>,
-    ) -> Served<MessageRetractionReturn> {
-        let stamp = Stamp::read(objects.time, self.time.as_ref())?;
-        let tag = &self.user_supplied_tag;
-        objects.delete(effects, federate, self.object_instance, tag, Some(stamp)).map(no_retraction)
+    fn serve(self, context: Context<'_>) -> Served<MessageRetractionReturn> {
+        let Context { objects, time, effects, federate, .. } = context;
+        let (instance, order) = objects.deletable(federate, self.object_instance)?;
+        let stamp = time.stamp(federate, self.time.as_ref())?.ordered(order);
+        let retractable = stamp.is_in_time() && time.sent(federate, stamp, Some(instance));
+        objects.delete(effects, federate, instance, &self.user_supplied_tag, Some(stamp), !retractable);
+        Ok(Reply::Now(retraction(stamp, stamp.is_in_time())))
     }
 }
 

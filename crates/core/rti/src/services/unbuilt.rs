@@ -45,22 +45,6 @@ unbuilt! {
         AttributeOwnershipDivestitureIfWantedRequest
         CancelNegotiatedAttributeOwnershipDivestitureRequest
         CancelAttributeOwnershipAcquisitionRequest;
-    "time management (clause 8)":
-        EnableTimeRegulationRequest
-        DisableTimeRegulationRequest
-        EnableTimeConstrainedRequest
-        DisableTimeConstrainedRequest
-        TimeAdvanceRequestRequest
-        TimeAdvanceRequestAvailableRequest
-        NextMessageRequestRequest
-        NextMessageRequestAvailableRequest
-        FlushQueueRequestRequest
-        QueryGaltRequest
-        QueryLogicalTimeRequest
-        QueryLitsRequest
-        ModifyLookaheadRequest
-        QueryLookaheadRequest
-        RetractRequest;
     "data distribution management (clause 9)":
         CreateRegionRequest
         CommitRegionModificationsRequest

@@ -3,7 +3,7 @@
 use super::packet::{class, put_class};
 use super::{Payload, Reader, Writer};
 use crate::control::{NodeId, PublishedClass};
-use crate::time::Stamp;
+use crate::stamp::Stamp;
 use bytes::Bytes;
 use hla::handle::{
     AttributeHandle, FederateHandle, InteractionClassHandle, ObjectInstanceHandle, TransportationTypeHandle,

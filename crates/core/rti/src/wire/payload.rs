@@ -1,7 +1,7 @@
 //! Values of one message, with all data that travels with them.
 
 use super::{Reader, Writer};
-use crate::time::Stamp;
+use crate::stamp::Stamp;
 use bytes::Bytes;
 use hla::api::OrderType;
 use hla::handle::{FederateHandle, MessageRetractionHandle, RegionHandle, TransportationTypeHandle};
@@ -40,6 +40,11 @@ const STAMPED: u8 = 1;
 const REGIONS: u8 = 2;
 
 impl Payload {
+    /// Whether it is sent in time-stamp order.
+    pub(crate) fn is_in_time(&self) -> bool {
+        self.stamp.is_some_and(Stamp::is_in_time)
+    }
+
     /// Maximum octets that [`Payload::write`] needs, so that a buffer grows only once.
     pub(crate) fn wire_bytes_max(&self) -> usize {
         let values: usize = self.values.iter().map(|value| value.value.len() + 10).sum();

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::control::{ExecutionId, NodeId, PublishedClass};
-use crate::time::Stamp;
+use crate::stamp::Stamp;
 use bytes::{Bytes, BytesMut};
 use hla::api::OrderType;
 use hla::handle::{

@@ -79,7 +79,7 @@ impl Fed {
     }
 
     /// Values are given as `"a=x b=y"`.
-    fn values(&self, pairs: &str) -> Option<api::AttributeHandleValueMap> {
+    pub(super) fn values(&self, pairs: &str) -> Option<api::AttributeHandleValueMap> {
         let pair = |pair: &str| {
             let (name, value) = pair.split_once('=').expect("name=value");
             api::AttributeHandleValue { attribute_handle: Some(self.attribute(name)), value: bytes(value) }
@@ -89,7 +89,7 @@ impl Fed {
         })
     }
 
-    fn parameters(&self, pairs: &str) -> Option<api::ParameterHandleValueMap> {
+    pub(super) fn parameters(&self, pairs: &str) -> Option<api::ParameterHandleValueMap> {
         let pair = |pair: &str| {
             let (name, value) = pair.split_once('=').expect("name=value");
             api::ParameterHandleValue { parameter_handle: Some(self.parameter(name)), value: bytes(value) }

@@ -13,6 +13,7 @@ mod declare;
 pub(crate) mod fom;
 mod lookups;
 mod show;
+mod time;
 
 pub(crate) use calls::Refused;
 
@@ -78,7 +79,12 @@ impl World {
 
     /// A world with the federation execution `F`, in whose object model these switches are on.
     pub(crate) fn new(switches: &[&str]) -> Self {
-        let world = Self::empty(Config::default());
+        Self::with_config(Config::default(), switches)
+    }
+
+    /// Like [`World::new`], with these settings of the services.
+    pub(crate) fn with_config(config: Config, switches: &[&str]) -> Self {
+        let world = Self::empty(config);
         let creator = world.connected("creator");
         let text = fom::main(switches);
         creator

@@ -4,8 +4,8 @@ use super::Inner;
 use hla::api::callback_request::CallbackRequest as Callback;
 use hla::api::{self, AttributeHandleSet, CallbackRequest, Message as _};
 use hla::handle::{
-    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
-    TransportationTypeHandle,
+    AttributeHandle, FederateHandle, InteractionClassHandle, MessageRetractionHandle, ObjectClassHandle,
+    ObjectInstanceHandle, TransportationTypeHandle,
 };
 
 fn text(bytes: &[u8]) -> String {
@@ -20,6 +20,7 @@ impl Inner {
         self.messages(&callback)
             .or_else(|| self.of_objects(&callback))
             .or_else(|| self.of_classes(&callback))
+            .or_else(|| of_time(&callback))
             .or_else(|| self.of_federations(&callback))
             .unwrap_or_else(|| format!("{callback:?}"))
     }
@@ -36,10 +37,10 @@ impl Inner {
                 )
             }
             Callback::ReflectAttributeValuesWithTime(r) => {
-                assert_eq!((r.sent_order_type, r.received_order_type), (0, 0), "nobody regulates time");
-                assert_eq!(r.optional_retraction, None);
                 let time = r.time.as_ref();
                 let end = self.end(r.transportation_type, r.producing_federate, &r.user_supplied_tag, time);
+                let orders = (r.sent_order_type, r.received_order_type);
+                let end = end + &order(orders, r.optional_retraction);
                 format!(
                     "reflect({}, {}, {end})",
                     number(r.object_instance),
@@ -57,6 +58,8 @@ impl Inner {
             Callback::ReceiveInteractionWithTime(r) => {
                 let time = r.time.as_ref();
                 let end = self.end(r.transportation_type, r.producing_federate, &r.user_supplied_tag, time);
+                let orders = (r.sent_order_type, r.received_order_type);
+                let end = end + &order(orders, r.optional_retraction);
                 format!(
                     "receive({}, {}, {end})",
                     self.sent(r.interaction_class),
@@ -71,6 +74,8 @@ impl Inner {
             Callback::ReceiveDirectedInteractionWithTime(r) => {
                 let time = r.time.as_ref();
                 let end = self.end(r.transportation_type, r.producing_federate, &r.user_supplied_tag, time);
+                let orders = (r.sent_order_type, r.received_order_type);
+                let end = end + &order(orders, r.optional_retraction);
                 let (class, values) = (self.sent(r.interaction_class), self.parameters(&r.parameter_values));
                 format!("directed({class}, {}, {values}, {end})", number(r.object_instance))
             }
@@ -79,7 +84,9 @@ impl Inner {
                 format!("remove({}, {}{end})", number(r.object_instance), self.federate(r.producing_federate))
             }
             Callback::RemoveObjectInstanceWithTime(r) => {
+                let orders = (r.sent_order_type, r.received_order_type);
                 let end = tag_and_time(&r.user_supplied_tag, r.time.as_ref());
+                let end = end + &order(orders, r.optional_retraction);
                 format!("remove({}, {}{end})", number(r.object_instance), self.federate(r.producing_federate))
             }
             _ => return None,
@@ -286,6 +293,36 @@ fn transportation(handle: Option<TransportationTypeHandle>) -> &'static str {
         TransportationTypeHandle::BEST_EFFORT => "bestEffort",
         _ => "unknown",
     }
+}
+
+/// Callbacks of time management.
+fn of_time(callback: &Callback) -> Option<String> {
+    Some(match callback {
+        Callback::TimeRegulationEnabled(r) => format!("regulating({})", integer(r.time.as_ref())),
+        Callback::TimeConstrainedEnabled(r) => format!("constrained({})", integer(r.time.as_ref())),
+        Callback::TimeAdvanceGrant(r) => format!("granted({})", integer(r.time.as_ref())),
+        Callback::FlushQueueGrant(r) => {
+            format!("flushed({}, {})", integer(r.time.as_ref()), integer(r.optimistic_time.as_ref()))
+        }
+        Callback::RequestRetraction(_) => "requestRetraction".to_owned(),
+        _ => return None,
+    })
+}
+
+/// The sent and the received order, unless both are Receive.
+fn order((sent, received): (i32, i32), retraction: Option<MessageRetractionHandle>) -> String {
+    assert_eq!(retraction.is_some(), sent == 1, "what is sent in time-stamp order can be retracted");
+    match (sent, received) {
+        (0, 0) => String::new(),
+        (1, 0) => ", TSO as RO".to_owned(),
+        (1, 1) => ", TSO".to_owned(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn integer(time: Option<&api::LogicalTime>) -> i64 {
+    let time = time.expect("a callback of time management has a time");
+    i64::from_be_bytes(time.data[..].try_into().expect("eight octets"))
 }
 
 fn tag_and_time(tag: &[u8], time: Option<&api::LogicalTime>) -> String {

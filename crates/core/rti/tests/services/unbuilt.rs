@@ -56,27 +56,6 @@ fn ownership_management() {
 }
 
 #[test]
-fn time_management() {
-    refused! { "time management":
-        EnableTimeRegulationRequest "enableTimeRegulation",
-        DisableTimeRegulationRequest "disableTimeRegulation",
-        EnableTimeConstrainedRequest "enableTimeConstrained",
-        DisableTimeConstrainedRequest "disableTimeConstrained",
-        TimeAdvanceRequestRequest "timeAdvanceRequest",
-        TimeAdvanceRequestAvailableRequest "timeAdvanceRequestAvailable",
-        NextMessageRequestRequest "nextMessageRequest",
-        NextMessageRequestAvailableRequest "nextMessageRequestAvailable",
-        FlushQueueRequestRequest "flushQueueRequest",
-        QueryGaltRequest "queryGALT",
-        QueryLogicalTimeRequest "queryLogicalTime",
-        QueryLitsRequest "queryLITS",
-        ModifyLookaheadRequest "modifyLookahead",
-        QueryLookaheadRequest "queryLookahead",
-        RetractRequest "retract",
-    }
-}
-
-#[test]
 fn data_distribution_management() {
     refused! { "data distribution management":
         CreateRegionRequest "createRegion",

@@ -12,6 +12,7 @@ mod message;
 mod object;
 mod support;
 mod switches;
+pub mod time;
 mod unit;
 
 pub use unit::units;

@@ -175,10 +175,10 @@ pub(super) fn set_switch(draw: &mut Draw) -> Call {
 pub(super) fn later(_: &Knowledge, draw: &mut Draw) -> Call {
     match draw.below(6) {
         0 => Call::RequestFederationSaveRequest(api::RequestFederationSaveRequest { label: "s".to_owned() }),
-        1 => Call::QueryGaltRequest(Default::default()),
-        2 => Call::EnableTimeConstrainedRequest(Default::default()),
+        1 => Call::GetDimensionHandleSetRequest(Default::default()),
+        2 => Call::QueryFederationSaveStatusRequest(Default::default()),
         3 => Call::CreateRegionRequest(Default::default()),
-        4 => Call::QueryLookaheadRequest(Default::default()),
-        _ => Call::QueryLitsRequest(Default::default()),
+        4 => Call::ConfirmDivestitureRequest(Default::default()),
+        _ => Call::GetRangeBoundsRequest(Default::default()),
     }
 }

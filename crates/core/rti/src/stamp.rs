@@ -1,13 +1,9 @@
 //! Time stamps on messages.
-//!
-//! No federate can regulate time yet, so every message is sent in receive order. A time given by
-//! its sender is passed along as information (1516.1-2025, 6.10).
 
 use bytes::Bytes;
 use hla::api::{self, OrderType};
 use hla::handle::MessageRetractionHandle;
 use hla::time::{ENCODED_LEN, TimeKind};
-use hla::{Exception, RtiError};
 use router::WireError;
 
 /// The logical time that a sender gave to a message, the message's sent order, and its identity for
@@ -18,27 +14,29 @@ use router::WireError;
 pub(crate) struct Stamp {
     /// The encoded time, valid for the federation's time implementation.
     pub(crate) time: [u8; ENCODED_LEN],
-    /// The sent order type.
+    /// The sent order type. On the stamp of a call: TimeStamp if the sender regulates time, so that
+    /// the preferred order of what is sent decides.
     pub(crate) sent: OrderType,
     /// The handle by which the sender can retract it; invalid for a message sent in receive order.
     pub(crate) retraction: MessageRetractionHandle,
 }
 
 impl Stamp {
-    /// Checks the time of a request.
-    ///
-    /// # Errors
-    /// `InvalidLogicalTime` if it is not a time of the federation's implementation.
-    pub(crate) fn read(kind: TimeKind, time: Option<&api::LogicalTime>) -> Result<Self, RtiError> {
-        let octets = time.map(|time| &time.data[..]).unwrap_or_default();
-        let time = kind
-            .decode_time(octets)
-            .map_err(|error| RtiError::new(Exception::InvalidLogicalTime, error.details))?;
-        Ok(Self {
-            time: time.encode(),
-            sent: OrderType::Receive,
-            retraction: MessageRetractionHandle::INVALID,
-        })
+    /// The stamp of a message whose preferred order is `preferred`.
+    pub(crate) fn ordered(self, preferred: OrderType) -> Self {
+        match (self.sent, preferred) {
+            (OrderType::Timestamp, OrderType::Timestamp) => self,
+            _ => Self {
+                sent: OrderType::Receive,
+                retraction: MessageRetractionHandle::INVALID,
+                time: self.time,
+            },
+        }
+    }
+
+    /// Whether the message is sent in time-stamp order.
+    pub(crate) fn is_in_time(self) -> bool {
+        self.sent == OrderType::Timestamp
     }
 
     /// Checks a time that another node passed on.

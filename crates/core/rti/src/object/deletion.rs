@@ -1,0 +1,141 @@
+//! Deletion in time-stamp order (6.16 with a time).
+//!
+//! The deleter no longer knows the instance from its call on, and nobody owns it. Every other
+//! federate knows it until the deletion is delivered to it. The deletion can be retracted (8.22)
+//! while its time stamp is in the deleter's future. The instance then is what it was. So it stays
+//! until all federates have forgotten it and the deletion is final.
+
+use super::instance::{AttributeState, Relevance};
+use super::lifecycle::removal;
+use super::objects::Objects;
+use crate::control::PublishedClass;
+use crate::effect::{Effect, Effects};
+use crate::stamp::Stamp;
+use crate::time::{Subject, TimeInput, TimedMessage};
+use bytes::Bytes;
+use hla::api::OrderType;
+use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The deletion of an instance that is not over yet.
+#[derive(Debug)]
+pub(super) struct Deletion {
+    /// The former owners, by slot.
+    owners: Box<[FederateHandle]>,
+    /// Federates that have forgotten the instance because of the deletion, with the class at which
+    /// they knew it.
+    forgotten: Vec<(FederateHandle, ObjectClassHandle)>,
+    /// It can no longer be retracted.
+    is_final: bool,
+}
+
+/// The deletions that are not over yet, by instance.
+pub(super) type Deletions = BTreeMap<ObjectInstanceHandle, Deletion>;
+
+impl Objects {
+    /// Deletes an instance in time-stamp order. `is_final`: the deletion cannot be retracted.
+    pub(super) fn delete_in_time(
+        &mut self,
+        effects: &mut Effects,
+        deleter: FederateHandle,
+        instance: ObjectInstanceHandle,
+        tag: &Bytes,
+        stamp: Stamp,
+        is_final: bool,
+    ) {
+        let Some(object) = self.instances.get_mut(instance) else { return };
+        let (owners, slots): (Vec<_>, Vec<_>) =
+            object.attributes().map(|(slot, state)| (state.owner, slot)).unzip();
+        for slot in slots {
+            let state = object.attribute_mut(slot);
+            *state = AttributeState { owner: FederateHandle::INVALID, relevance: Relevance::OFF, ..*state };
+        }
+        let known = object.known().to_vec();
+        let deletion = Deletion { owners: owners.into(), forgotten: Vec::new(), is_final };
+        self.deletions.insert(instance, deletion);
+        self.forget_deleted(deleter, instance);
+        for receiver in known.into_iter().map(|known| known.federate).filter(|&to| to != deleter) {
+            let Some(federate) = self.federates.get(&receiver) else { continue };
+            let Ok(time) = self.time.decode_time(&stamp.time) else { continue };
+            if federate.constrained {
+                let body = removal(instance, deleter, tag, Some(stamp), OrderType::Timestamp);
+                let (retraction, subject) = (stamp.retraction, Subject::Removal(instance));
+                let message = TimedMessage { time, sender: deleter, retraction, subject, body };
+                let message = Box::new(message);
+                effects.push(Effect::Time(TimeInput::Queue { to: receiver, message }));
+            } else {
+                let body = removal(instance, deleter, tag, Some(stamp), OrderType::Receive);
+                effects.deliver(federate.client, body);
+                let retraction = stamp.retraction;
+                effects.push(Effect::Time(TimeInput::Early { to: receiver, retraction }));
+                self.forget_deleted(receiver, instance);
+            }
+        }
+        self.end_deletion(effects, instance);
+    }
+
+    /// Lets a federate forget an instance because its deletion has reached the federate. Returns
+    /// false if the federate did not know it.
+    pub(super) fn forget_deleted(
+        &mut self,
+        federate: FederateHandle,
+        instance: ObjectInstanceHandle,
+    ) -> bool {
+        let known = self.instances.get(instance).and_then(|object| object.known_class(federate));
+        let Some(class) = known else { return false };
+        self.instances.become_unknown(instance, federate);
+        if let Some(federate) = self.federates.get_mut(&federate) {
+            federate.forget_instance(instance);
+        }
+        if let Some(deletion) = self.deletions.get_mut(&instance)
+            && !deletion.is_final
+        {
+            deletion.forgotten.push((federate, class));
+        }
+        true
+    }
+
+    /// The deletion of an instance can no longer be retracted.
+    pub(crate) fn deletion_is_final(&mut self, effects: &mut Effects, instance: ObjectInstanceHandle) {
+        if let Some(deletion) = self.deletions.get_mut(&instance) {
+            deletion.is_final = true;
+            deletion.forgotten = Vec::new();
+        }
+        self.end_deletion(effects, instance);
+    }
+
+    /// Removes a deleted instance once its deletion is final and all federates have forgotten it.
+    pub(super) fn end_deletion(&mut self, effects: &mut Effects, instance: ObjectInstanceHandle) {
+        let over = |deletion: &Deletion| {
+            deletion.is_final && self.instances.get(instance).is_none_or(|object| object.known().is_empty())
+        };
+        if self.deletions.get(&instance).is_some_and(over) {
+            self.deletions.remove(&instance);
+            if let Some(object) = self.instances.remove(instance) {
+                self.refresh_publication(effects, PublishedClass::Objects(object.class));
+                self.free_name(effects, &object);
+            }
+        }
+    }
+
+    /// Reinstates an instance whose deletion was retracted: its former owners own it, and the
+    /// federates that had forgotten it know it again.
+    pub(crate) fn reinstate(&mut self, effects: &mut Effects, instance: ObjectInstanceHandle) {
+        let Some(deletion) = self.deletions.remove(&instance) else { return };
+        let Some(object) = self.instances.get_mut(instance) else { return };
+        for (slot, &owner) in deletion.owners.iter().enumerate() {
+            if self.federates.contains_key(&owner) {
+                object.attribute_mut(slot).owner = owner;
+            }
+        }
+        let class = object.class;
+        for (federate, class) in deletion.forgotten {
+            if self.federates.contains_key(&federate) {
+                self.instances.become_known(instance, federate, class);
+            }
+        }
+        self.discover_at_all(effects, instance);
+        let attributes: BTreeSet<AttributeHandle> = self.class_of(class).attributes.iter().copied().collect();
+        self.refresh_relevance(effects, instance, &attributes);
+    }
+}

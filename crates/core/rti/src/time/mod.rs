@@ -1,0 +1,228 @@
+//! Logical time of one federation execution on one node (clause 8).
+//!
+//! A machine: services and inputs go in, [`TimeEvent`]s come out, in the order in which they must
+//! happen. It knows neither pipes nor object instances.
+//!
+//! - [`bound`]: lower bounds on time stamps; [`bounds`]: those of all regulating federates, and
+//!   GALT in closed form;
+//! - [`clock`]: the state of one federate;
+//! - [`queue`]: messages in time-stamp order that wait for one federate;
+//! - [`role`]: regulating and constrained federates, lookahead;
+//! - [`advance`]: advances and grants;
+//! - [`retraction`]: messages that their senders can still retract;
+//! - [`status`]: what is shown to people.
+//!
+//! A service changes the clock of its caller, and [`TimeManager::refresh`] enters the change into
+//! two ordered sets: the bounds of regulating federates, and the needs of those that wait for a
+//! grant. A grant is found at the front of the second set, so its cost is O(log F) for F federates.
+
+mod advance;
+mod bound;
+mod bounds;
+mod clock;
+mod queue;
+mod retraction;
+mod role;
+mod status;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use advance::AdvanceService;
+pub(crate) use queue::{Subject, TimedMessage};
+pub(crate) use status::ClockStatus;
+
+use crate::stamp::Stamp;
+use bound::Bound;
+use bounds::Bounds;
+use clock::Clock;
+use hla::api::{self, OrderType, callback_request::CallbackRequest as Callback};
+use hla::handle::{FederateHandle, MessageRetractionHandle, ObjectInstanceHandle};
+use hla::time::{LogicalTime, TimeKind};
+use hla::{Exception, RtiError};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// A change outside that time management has to know of.
+#[derive(Debug)]
+pub(crate) enum TimeInput {
+    /// A message in time-stamp order has arrived for a constrained federate.
+    Queue { to: FederateHandle, message: Box<TimedMessage> },
+    /// A federate has received a message before it was due, because it is not constrained.
+    Early { to: FederateHandle, retraction: MessageRetractionHandle },
+    /// A federate has left.
+    Left(FederateHandle),
+}
+
+/// A request of time management.
+#[derive(Debug)]
+pub(crate) enum TimeEvent {
+    /// Deliver a message that was queued for a federate.
+    Deliver { to: FederateHandle, message: TimedMessage, received: OrderType },
+    /// Invoke a callback that is not a message.
+    Notify { to: FederateHandle, callback: Callback },
+    /// Withhold messages in receive order from a federate, or deliver them again.
+    Withhold { to: FederateHandle, on: bool },
+    /// A federate is constrained from now on, or no longer.
+    Constrained { federate: FederateHandle, on: bool },
+    /// The queue of a federate has become shorter without a delivery.
+    Shortened(FederateHandle),
+    /// The deletion of an instance was retracted.
+    Reinstate(ObjectInstanceHandle),
+    /// The deletion of an instance can no longer be retracted.
+    DeletionFinal(ObjectInstanceHandle),
+}
+
+/// The clocks of the federates of a federation execution.
+#[derive(Debug)]
+pub(crate) struct TimeManager {
+    kind: TimeKind,
+    /// Constrained federates advance although no other federate regulates time.
+    non_regulated_grant: bool,
+    clocks: BTreeMap<FederateHandle, Clock>,
+    bounds: Bounds,
+    /// The bound that each waiting federate needs.
+    needs: BTreeSet<(Bound, FederateHandle)>,
+    events: VecDeque<TimeEvent>,
+    /// A bound or a need has changed since the last search for grants.
+    changed: bool,
+}
+
+impl TimeManager {
+    /// The machine of a federation execution without federates.
+    pub(crate) fn new(kind: TimeKind) -> Self {
+        Self {
+            kind,
+            non_regulated_grant: false,
+            clocks: BTreeMap::new(),
+            bounds: Bounds::default(),
+            needs: BTreeSet::new(),
+            events: VecDeque::new(),
+            changed: false,
+        }
+    }
+
+    /// Sets whether constrained federates advance although no other federate regulates time.
+    pub(crate) fn set_non_regulated_grant(&mut self, on: bool) {
+        self.non_regulated_grant = on;
+    }
+
+    /// Handles a change outside.
+    pub(crate) fn handle(&mut self, input: TimeInput) {
+        match input {
+            TimeInput::Queue { to, message } => self.enqueue(to, *message),
+            TimeInput::Early { to, retraction } => self.note_early(to, retraction),
+            TimeInput::Left(federate) => self.leave(federate),
+        }
+    }
+
+    /// The next request. Grants are searched for when nothing else is left to do.
+    pub(crate) fn poll_event(&mut self) -> Option<TimeEvent> {
+        while self.events.is_empty() && self.changed {
+            self.changed = self.grant_next();
+        }
+        self.events.pop_front()
+    }
+
+    /// Messages, and their bytes, in the queue of a federate.
+    pub(crate) fn queued(&self, federate: FederateHandle) -> (usize, usize) {
+        self.clocks.get(&federate).map_or((0, 0), |clock| (clock.queue.len(), clock.queue.bytes()))
+    }
+
+    /// The stamp of a message that `sender` sends at `time`.
+    ///
+    /// # Errors
+    /// `InvalidLogicalTime`: it is no time of the federation, or the sender regulates time and has
+    /// promised not to send at that time.
+    pub(crate) fn stamp(
+        &mut self,
+        sender: FederateHandle,
+        time: Option<&api::LogicalTime>,
+    ) -> Result<Stamp, RtiError> {
+        let time = self.decode(time)?;
+        let receive_order = Stamp {
+            time: time.encode(),
+            sent: OrderType::Receive,
+            retraction: MessageRetractionHandle::INVALID,
+        };
+        let Some(clock) = self.clocks.get(&sender) else { return Ok(receive_order) };
+        let Some(bound) = clock.send_bound() else { return Ok(receive_order) };
+        if !bound.admits(time) {
+            let text = format!("this federate may send at {}, not at {time}", bound.describe(self.kind));
+            return Err(RtiError::new(Exception::InvalidLogicalTime, text));
+        }
+        let retraction = clock.sent.next(sender)?;
+        Ok(Stamp { sent: OrderType::Timestamp, retraction, ..receive_order })
+    }
+
+    /// Decodes the time of a request.
+    ///
+    /// # Errors
+    /// `InvalidLogicalTime`.
+    pub(crate) fn decode(&self, time: Option<&api::LogicalTime>) -> Result<LogicalTime, RtiError> {
+        let octets = time.map(|time| &time.data[..]).unwrap_or_default();
+        let time = self.kind.decode_time(octets);
+        time.map_err(|error| RtiError::new(Exception::InvalidLogicalTime, error.details))
+    }
+
+    /// Query Logical Time (8.18).
+    pub(crate) fn logical_time(&self, federate: FederateHandle) -> LogicalTime {
+        self.clocks.get(&federate).map_or(self.kind.initial(), |clock| clock.time)
+    }
+
+    /// Query GALT (8.17); `None` while it is undefined or beyond the last time.
+    pub(crate) fn query_galt(&self, federate: FederateHandle) -> Option<LogicalTime> {
+        self.bounds.galt(federate).time(self.kind)
+    }
+
+    /// Query LITS (8.19); `None` while it is undefined.
+    pub(crate) fn query_lits(&self, federate: FederateHandle) -> Option<LogicalTime> {
+        let queued = self.clocks.get(&federate).and_then(|clock| clock.queue.least());
+        self.query_galt(federate).into_iter().chain(queued).min()
+    }
+
+    /// The clock of a joined federate. Those that never ask for anything need none.
+    fn clock_mut(&mut self, federate: FederateHandle) -> &mut Clock {
+        self.clocks.entry(federate).or_insert_with(|| Clock::new(self.kind))
+    }
+
+    fn notify(&mut self, to: FederateHandle, callback: Callback) {
+        self.events.push_back(TimeEvent::Notify { to, callback });
+    }
+
+    fn enqueue(&mut self, to: FederateHandle, message: TimedMessage) {
+        let Some(clock) = self.clocks.get_mut(&to) else { return };
+        clock.queue.insert(message);
+        self.refresh(to);
+    }
+
+    /// Forgets a federate. Its messages stay in the queues of others, and are final.
+    pub(crate) fn leave(&mut self, federate: FederateHandle) {
+        let Some(mut clock) = self.clocks.remove(&federate) else { return };
+        let finals = clock.sent.finish(Bound::INFINITE);
+        self.events.extend(finals.map(TimeEvent::DeletionFinal));
+        self.bounds.set(federate, None);
+        if let Some(need) = clock.entered_need {
+            self.needs.remove(&(need, federate));
+        }
+        self.changed = true;
+    }
+
+    /// Enters a changed clock into the sets of bounds and needs.
+    fn refresh(&mut self, federate: FederateHandle) {
+        let Some(clock) = self.clocks.get_mut(&federate) else { return };
+        self.changed |= self.bounds.set(federate, clock.output());
+        let need = clock.need();
+        if need != clock.entered_need {
+            if let Some(before) = clock.entered_need {
+                self.needs.remove(&(before, federate));
+            }
+            self.needs.extend(need.map(|need| (need, federate)));
+            clock.entered_need = need;
+            self.changed = true;
+        }
+        let withholds = clock.withholds();
+        if withholds != clock.withholding {
+            clock.withholding = withholds;
+            self.events.push_back(TimeEvent::Withhold { to: federate, on: withholds });
+        }
+    }
+}
