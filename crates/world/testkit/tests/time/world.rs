@@ -29,7 +29,7 @@ fn module(non_regulated_grant: bool) -> String {
     )
 }
 
-/// What the driver of the services keeps of a federate.
+/// The record of a federate that the driver of the services keeps.
 struct Federate {
     caller: CallerId,
     heard: Vec<Callback>,
