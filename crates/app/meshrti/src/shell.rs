@@ -1,4 +1,5 @@
-//! `meshrti completions` and `meshrti man`: what shells and manuals need to know of the command line.
+//! `meshrti completions` and `meshrti man`: what shells and manuals need to know of the command
+//! line.
 
 use std::io::Write as _;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
-//! What all commands share: outcomes and exit statuses ([`exit`]), machine-readable reports
-//! ([`report`]), tables for people ([`table`]), progress lines ([`progress`]), sizes on the command
-//! line ([`size`]), and round trips as figures ([`rounds`]).
+//! The common parts of all commands: outcomes and exit statuses ([`exit`]), machine-readable
+//! reports ([`report`]), tables for people ([`table`]), progress lines ([`progress`]), sizes on the
+//! command line ([`size`]), and round trips as figures ([`rounds`]).
 
 pub mod exit;
 pub mod progress;

@@ -13,8 +13,8 @@ use crate::exit::{Failure, say};
 /// The commit that the program was built from, once [`set_commit`] has told it.
 static COMMIT: OnceLock<&'static str> = OnceLock::new();
 
-/// Sets the commit that reports name; without a call they name `unknown`. Only the program knows it,
-/// since this library is not built again for each commit. Later calls change nothing.
+/// Sets the commit that reports name; without a call they name `unknown`. Only the program knows
+/// it, since this library is not built again for each commit. Later calls change nothing.
 pub fn set_commit(commit: &'static str) {
     let _ = COMMIT.set(commit);
 }

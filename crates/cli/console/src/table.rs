@@ -17,7 +17,8 @@ pub enum Side {
     Right,
 }
 
-/// A table with a line of headings. Columns of numbers stand on the right, and all others on the left.
+/// A table with a line of headings. Columns of numbers stand on the right, and all others on the
+/// left.
 pub struct Table {
     lines: Vec<Vec<String>>,
 }
@@ -59,8 +60,8 @@ fn is_number(cell: &str) -> bool {
     digits.is_empty() || digits.starts_with(|first: char| first.is_ascii_digit())
 }
 
-/// The width of the standard output in columns: that of the terminal, or that of the environment variable
-/// `COLUMNS`, or 80.
+/// The width of the standard output in columns: that of the terminal, or that of the environment
+/// variable `COLUMNS`, or 80.
 #[must_use]
 pub fn width() -> usize {
     let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
@@ -68,9 +69,9 @@ pub fn width() -> usize {
     std::io::stdout().is_terminal().then(terminal).flatten().or_else(variable).unwrap_or(WIDTH)
 }
 
-/// Lays out lines of cells, the headings first. Columns that do not fit into `width` follow in further
-/// blocks below, each of which begins with the leading columns of words (one column at least), so that
-/// its lines can be told apart.
+/// Lays out lines of cells, the headings first. Columns that do not fit into `width` follow in
+/// further blocks below, each of which begins with the leading columns of words (one column at
+/// least), so that its lines can be told apart.
 #[must_use]
 pub fn layout(lines: &[Vec<String>], sides: &[Side], width: usize) -> String {
     let cell = |line: &[String], column: usize| line.get(column).cloned().unwrap_or_default();
@@ -91,8 +92,8 @@ pub fn layout(lines: &[Vec<String>], sides: &[Side], width: usize) -> String {
     blocks.iter().map(block).collect::<Vec<_>>().join("\n\n")
 }
 
-/// The number of leading columns that each block repeats: those of words, as far as they take half of
-/// the width at most, and one at least.
+/// The number of leading columns that each block repeats: those of words, as far as they take half
+/// of the width at most, and one at least.
 fn keys(widths: &[usize], sides: &[Side], width: usize) -> usize {
     let mut taken = 0;
     let leading = sides.iter().zip(widths).take_while(|(side, own)| {
@@ -107,10 +108,10 @@ fn blocks(widths: &[usize], keys: usize, width: usize) -> Vec<Vec<usize>> {
     let keys: Vec<usize> = (0..keys.min(widths.len())).collect();
     let mut blocks = vec![keys.clone()];
     let size = |block: &[usize]| block.iter().map(|&column| widths[column] + GAP).sum::<usize>();
-    for column in keys.len()..widths.len() {
+    for (column, &width_of_column) in widths.iter().enumerate().skip(keys.len()) {
         let last = blocks.last_mut().expect("there is a first block");
         // A column that is too wide by itself is not made narrower: cells are never cut.
-        if last.len() == keys.len() || size(last) + widths[column] <= width {
+        if last.len() == keys.len() || size(last) + width_of_column <= width {
             last.push(column);
         } else {
             blocks.push([&keys[..], &[column]].concat());

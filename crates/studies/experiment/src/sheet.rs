@@ -60,8 +60,8 @@ impl Sheet {
         self.rows.push(cells);
     }
 
-    /// The table for people: the title, and columns aligned under their headings, in a width of so many
-    /// characters.
+    /// The table for people: the title, and columns aligned under their headings, in a width of so
+    /// many characters.
     pub fn text(&self, width: usize) -> String {
         let headings = self.columns.iter().map(|(_, heading)| (*heading).to_owned()).collect();
         let mut lines: Vec<Vec<String>> = vec![headings];

@@ -83,7 +83,7 @@ pub(crate) struct Flags {
     /// How a message gets its direction: by the place of its host, drawn for each host, or for each message [default: slot]
     #[arg(long, value_enum, value_name = "BY")]
     pub(crate) direction: Option<Direction>,
-    /// What waits behind what: messages of a flow, nothing, messages that come by the same port [default: flow]
+    /// Messages that wait behind one another: those of a flow, none, those that arrive at the same port [default: flow]
     #[arg(long, value_enum, value_name = "OF")]
     pub(crate) subqueue: Option<Subqueue>,
     /// Hop by hop, at most SIZE of each subqueue waits at a switch; one that is full stops what feeds it [default: no limit]

@@ -1,4 +1,4 @@
-//! What ends a federate that is dropped.
+//! The guard of a session: dropping the last one ends the session.
 
 use std::sync::Arc;
 

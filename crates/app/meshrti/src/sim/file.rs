@@ -23,8 +23,8 @@ pub(crate) fn kind_of(text: &str) -> Option<String> {
 /// Inserts the kind of a scenario file before its name. Other command lines stay as they are.
 ///
 /// # Errors
-/// `meshrti sim` is followed by an option, by a file of an unknown kind, or by a name that is neither
-/// a subcommand of `program` nor a file.
+/// `meshrti sim` is followed by an option, by a file of an unknown kind, or by a name that is
+/// neither a subcommand of `program` nor a file.
 pub(crate) fn with_kind(program: &clap::Command, mut words: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
     let is_option = |word: &OsString| word.to_string_lossy().starts_with('-');
     let sim = words.iter().skip(1).position(|word| !is_option(word)).map(|at| at + 1);

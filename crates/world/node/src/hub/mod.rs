@@ -195,7 +195,11 @@ impl<M: Machine> Hub<M> {
                 None => changed.await,
                 Some(instant) => {
                     tokio::select! {
-                        () = tokio::time::sleep_until(instant) => self.handle(Input::Timeout),
+                        () = tokio::time::sleep_until(instant) => {
+                            self.handle(Input::Timeout);
+                            // Work in slices is due again at once. Others have their turn first.
+                            tokio::task::yield_now().await;
+                        }
                         () = changed => {}
                     }
                 }

@@ -1,5 +1,5 @@
-//! The tasks of links and groups: accepting and making links, reading and writing them, and taking part
-//! in multicast groups.
+//! The tasks of links and groups: accepting and making links, reading and writing them, and taking
+//! part in multicast groups.
 
 pub(crate) mod accept;
 pub(crate) mod connect;

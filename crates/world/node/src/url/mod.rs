@@ -1,5 +1,5 @@
-//! Addresses of links and of multicast groups, with their options, as configurations and command lines
-//! write them.
+//! Addresses of links and of multicast groups, with their options, as configurations and command
+//! lines write them.
 
 mod host;
 mod link;

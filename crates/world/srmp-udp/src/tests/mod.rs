@@ -1,8 +1,8 @@
 //! Members on one machine, on real sockets, over the loopback interface.
 
 mod exchange;
+mod faults;
 mod loggers;
-mod trouble;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
