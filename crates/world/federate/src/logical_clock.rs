@@ -4,7 +4,10 @@ use hla::api;
 use hla::api::callback_request::CallbackRequest as Callback;
 use hla::time::{LogicalTime, LogicalTimeInterval, TimeKind};
 
-use crate::{Call, Callbacks, Federate, FederateError};
+use crate::call::Call;
+use crate::callbacks::Callbacks;
+use crate::error::FederateError;
+use crate::federate::Federate;
 
 /// The logical time of a joined federate.
 ///

@@ -164,7 +164,7 @@ impl Objects {
         self.free_name(effects, &object);
     }
 
-    /// Frees the name of an instance that is gone.
+    /// Frees the name of an instance that no longer exists.
     pub(super) fn free_name(&self, effects: &mut Effects, object: &Instance) {
         if !object.name.starts_with(MADE_NAME) {
             let (name, instance) = (object.name.to_string(), object.handle);

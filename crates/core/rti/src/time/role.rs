@@ -62,7 +62,7 @@ impl TimeManager {
         Ok(())
     }
 
-    /// Disable Time Regulation (8.4). The messages that the federate has sent are final.
+    /// Disable Time Regulation (8.4). The federate can no longer retract messages.
     pub(crate) fn disable_regulation(&mut self, federate: FederateHandle) -> Result<(), RtiError> {
         let clock = self.clock_mut(federate);
         if clock.regulation.take().is_none() {

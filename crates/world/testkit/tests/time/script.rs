@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use testkit::Draw;
 use testkit::model::time::{Advance, Callback, Flaw, Message, Request, Sending, TimeModel};
 
-/// Counts of the steps of a run.
+/// Counts of a run.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Tally {
     pub(crate) grants: u64,

@@ -29,7 +29,7 @@ fn module(non_regulated_grant: bool) -> String {
     )
 }
 
-/// The record of a federate that the driver of the services keeps.
+/// A federate as the driver of the services knows it.
 struct Federate {
     caller: CallerId,
     heard: Vec<Callback>,

@@ -2,8 +2,8 @@
 //! map, all messages in one list, and GALT by plain iteration of its definition.
 //!
 //! Every federate hears of everything: it subscribes each interaction and knows each object
-//! instance from its registration (or from its own joining) on. Time alone is judged here.
-//! The model follows the standard, and nothing in it is fast.
+//! instance from its registration (or from its own joining) on. The model judges time alone. It
+//! follows the standard, and nothing in it is fast.
 
 mod advance;
 mod bound;
