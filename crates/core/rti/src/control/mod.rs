@@ -36,7 +36,7 @@ use hla::time::TimeKind;
 use hla::{Exception, RtiError};
 use nodes::Nodes;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 id! {
     /// A federation execution. Ids are never reused, so that a stale id finds nothing.
@@ -66,6 +66,8 @@ pub struct ControlPlane {
     nodes: Nodes,
     modules: ModuleCache,
     memory: memory::Memory,
+    /// Federation executions with names that are to be swept.
+    unswept: BTreeSet<ExecutionId>,
 }
 
 impl ControlPlane {
@@ -164,7 +166,37 @@ impl ControlPlane {
         let before = self.federation_bytes(concerned);
         let applied = self.apply_uncounted(command);
         self.count_memory(concerned, before);
+        for event in applied.iter().flatten() {
+            if let Event::Resigned { execution, .. } = *event
+                && self.execution(execution).is_some_and(|federation| federation.names.is_unswept())
+            {
+                self.unswept.insert(execution);
+            }
+        }
         applied
+    }
+
+    /// Whether names of federates that have left are still to be removed.
+    pub(crate) fn has_unswept_names(&self) -> bool {
+        !self.unswept.is_empty()
+    }
+
+    /// Removes names of federates that have left, in one slice. This changes nothing that a command
+    /// could meet, so that each node does it at its own pace.
+    pub(crate) fn sweep_names(&mut self) {
+        /// Number of entries that one slice visits. Removing one takes half a microsecond.
+        const VISITED_PER_SLICE: usize = 2_000;
+        let Some(&id) = self.unswept.first() else { return };
+        let before = self.federation_bytes(Some(id));
+        let name = self.names.get(&id);
+        let swept = name.and_then(|name| self.federations.get_mut(name)).is_none_or(|federation| {
+            federation.names.sweep(VISITED_PER_SLICE);
+            !federation.names.is_unswept()
+        });
+        self.count_memory(Some(id), before);
+        if swept {
+            self.unswept.remove(&id);
+        }
     }
 
     fn apply_uncounted(&mut self, command: Command) -> Result<Vec<Event>, RtiError> {

@@ -4,8 +4,9 @@ use super::NodeId;
 use crate::limits::check_name;
 use hla::handle::{FederateHandle, ObjectInstanceHandle};
 use hla::{Exception, RtiError};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use serde::ser::{SerializeMap as _, SerializeStruct as _};
+use serde::{Deserialize, Serialize, Serializer};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -17,13 +18,23 @@ enum State {
 /// The names of one federation execution that are not free.
 ///
 /// Names that the RTI makes are not listed. They start with `HLA`, which federates may not reserve.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+///
+/// A federate may leave a million unused reservations behind. They are free from that moment, and
+/// their entries are removed in slices ([`NameTable::sweep`]), each node at its own pace.
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(from = "Names")]
 pub struct NameTable {
     names: BTreeMap<String, State>,
-    /// Total octets of the names. Derived from them, and therefore not on the wire.
-    #[serde(skip_serializing)]
+    /// Total octets of the entries' names.
     octets: usize,
+    /// Number of entries that are reservations, by federate.
+    reserved: BTreeMap<FederateHandle, usize>,
+    /// Federates that have left, while entries of theirs remain.
+    departed: BTreeSet<FederateHandle>,
+    /// Number of entries that are reservations of federates that have left.
+    stale: usize,
+    /// The last entry that the sweep has visited. Empty at its beginning; no name is.
+    swept: String,
 }
 
 /// The wire form of a name table.
@@ -34,9 +45,43 @@ struct Names {
 
 impl From<Names> for NameTable {
     fn from(Names { names }: Names) -> Self {
-        Self { octets: names.keys().map(String::len).sum(), names }
+        let mut table = Self { octets: names.keys().map(String::len).sum(), ..Self::default() };
+        for &state in names.values() {
+            table.count(state);
+        }
+        Self { names, ..table }
     }
 }
+
+impl Serialize for NameTable {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut form = serializer.serialize_struct("NameTable", 1)?;
+        form.serialize_field("names", &Taken(self))?;
+        form.end()
+    }
+}
+
+/// The names of a table that are not free, as a map.
+struct Taken<'a>(&'a NameTable);
+
+impl Serialize for Taken<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, state) in self.0.taken() {
+            map.serialize_entry(name, state)?;
+        }
+        map.end()
+    }
+}
+
+/// Tables are equal if the same names are free, wherever their sweeps have come to.
+impl PartialEq for NameTable {
+    fn eq(&self, other: &Self) -> bool {
+        self.taken().eq(other.taken())
+    }
+}
+
+impl Eq for NameTable {}
 
 /// Memory of an entry in addition to the octets of its name: its share of a tree that is two thirds
 /// full, and the header of the name's allocation.
@@ -61,7 +106,21 @@ impl NameTable {
 
     /// Whether nobody has reserved `name` and no instance has it.
     pub fn is_free(&self, name: &str) -> bool {
-        !self.names.contains_key(name)
+        self.state(name).is_none()
+    }
+
+    /// The state of a name that is not free.
+    fn state(&self, name: &str) -> Option<State> {
+        self.names.get(name).copied().filter(|&state| !self.is_stale(state))
+    }
+
+    fn is_stale(&self, state: State) -> bool {
+        matches!(state, State::Reserved(federate) if self.departed.contains(&federate))
+    }
+
+    /// The names that are not free, in order.
+    fn taken(&self) -> impl Iterator<Item = (&String, &State)> {
+        self.names.iter().filter(|(_, state)| !self.is_stale(**state))
     }
 
     /// Reserves `name` for `federate`. Returns false when it is not free.
@@ -75,7 +134,7 @@ impl NameTable {
 
     /// Whether `federate` holds a reservation of `name` that no instance has used.
     pub fn is_reserved_by(&self, name: &str, federate: FederateHandle) -> bool {
-        self.names.get(name) == Some(&State::Reserved(federate))
+        self.state(name) == Some(State::Reserved(federate))
     }
 
     /// Whether an instance has `name`.
@@ -105,8 +164,8 @@ impl NameTable {
         instance: ObjectInstanceHandle,
         adopted: bool,
     ) -> Result<(), RtiError> {
-        let taken = match self.names.get(name) {
-            Some(State::Used(other)) if *other != instance => format!("by {other:?}"),
+        let taken = match self.state(name) {
+            Some(State::Used(other)) if other != instance => format!("by {other:?}"),
             Some(State::Reserved(federate)) if adopted => format!("by a reservation of {federate:?}"),
             _ => {
                 self.put(name, State::Used(instance));
@@ -155,25 +214,64 @@ impl NameTable {
         self.names.iter().filter(move |(_, state)| mine(state)).map(|(name, _)| name.as_str())
     }
 
-    /// Drops the unused reservations of `federate`.
+    /// Drops the unused reservations of `federate`, which has left and never comes back: handles of
+    /// federates are given out once.
     pub fn resign(&mut self, federate: FederateHandle) {
-        let octets = &mut self.octets;
-        self.names.retain(|name, state| {
-            let stays = *state != State::Reserved(federate);
-            *octets -= if stays { 0 } else { name.len() };
-            stays
-        });
-    }
-
-    fn put(&mut self, name: &str, state: State) {
-        if self.names.insert(name.to_owned(), state).is_none() {
-            self.octets += name.len();
+        if let Some(&left) = self.reserved.get(&federate) {
+            self.departed.insert(federate);
+            self.stale += left;
+            self.swept.clear();
         }
     }
 
+    /// Whether entries of federates that have left remain.
+    pub(crate) fn is_unswept(&self) -> bool {
+        self.stale > 0
+    }
+
+    /// Visits up to `max` entries and removes those of federates that have left.
+    pub(crate) fn sweep(&mut self, max: usize) {
+        let after = (Bound::Excluded(self.swept.as_str()), Bound::Unbounded);
+        let visited: Vec<_> = self.names.range::<str, _>(after).take(max).collect();
+        let last = visited.last().map(|(name, _)| String::clone(name)).unwrap_or_default();
+        let stale = visited.into_iter().filter(|(_, state)| self.is_stale(**state));
+        let stale: Vec<_> = stale.map(|(name, _)| name.clone()).collect();
+        self.swept = last;
+        for name in stale {
+            self.remove(&name);
+        }
+    }
+
+    fn put(&mut self, name: &str, state: State) {
+        match self.names.insert(name.to_owned(), state) {
+            Some(former) => self.uncount(former),
+            None => self.octets += name.len(),
+        }
+        self.count(state);
+    }
+
     fn remove(&mut self, name: &str) {
-        if self.names.remove(name).is_some() {
+        if let Some(former) = self.names.remove(name) {
             self.octets -= name.len();
+            self.uncount(former);
+        }
+    }
+
+    fn count(&mut self, state: State) {
+        if let State::Reserved(federate) = state {
+            *self.reserved.entry(federate).or_default() += 1;
+        }
+    }
+
+    fn uncount(&mut self, state: State) {
+        let State::Reserved(federate) = state else { return };
+        self.stale -= usize::from(self.departed.contains(&federate));
+        if let Some(left) = self.reserved.get_mut(&federate) {
+            *left -= 1;
+            if *left == 0 {
+                self.reserved.remove(&federate);
+                self.departed.remove(&federate);
+            }
         }
     }
 
@@ -189,12 +287,12 @@ impl NameTable {
 
     /// The number of names that are not free.
     pub fn len(&self) -> usize {
-        self.names.len()
+        self.names.len() - self.stale
     }
 
     /// Whether every name is free.
     pub fn is_empty(&self) -> bool {
-        self.names.is_empty()
+        self.len() == 0
     }
 }
 
@@ -226,6 +324,34 @@ mod tests {
     }
 
     #[test]
+    fn reservations_of_a_federate_that_has_left_are_free_at_once_and_swept_in_slices() {
+        let mut names = NameTable::default();
+        for number in 0..2_500 {
+            assert!(names.reserve(&format!("name {number}"), A));
+        }
+        names.reserve("other", B);
+        names.use_for("name 7", ObjectInstanceHandle(7), false).unwrap();
+        names.resign(A);
+        assert_eq!(names.len(), 2);
+        assert!(names.is_free("name 8") && !names.is_free("name 7") && !names.is_free("other"));
+        let restored: NameTable = postcard::from_bytes(&postcard::to_allocvec(&names).unwrap()).unwrap();
+        assert_eq!(restored, names);
+        assert!(names.bytes() > restored.bytes() && !restored.is_unswept());
+        // A name may be reserved again before its old entry is removed.
+        assert!(names.reserve("name 8", B) && names.is_reserved_by("name 8", B));
+        let mut slices = 0;
+        while names.is_unswept() {
+            names.sweep(1_000);
+            slices += 1;
+        }
+        assert_eq!((slices, names.len()), (3, 3));
+        names.resign(B);
+        names.sweep(1_000);
+        names.free("name 7", ObjectInstanceHandle(7));
+        assert_eq!((names.bytes(), names.is_unswept()), (0, false));
+    }
+
+    #[test]
     fn a_new_home_takes_a_name_from_nobody() {
         let (one, two) = (ObjectInstanceHandle(2 << 32 | 1), ObjectInstanceHandle(2 << 32 | 2));
         let mut names = NameTable::default();
@@ -253,6 +379,7 @@ mod tests {
         assert_eq!(names.bytes(), 6 + 3 * NAME_OVERHEAD, "a name that is used is the one that was reserved");
         names.release("ccc", A);
         names.resign(A);
+        names.sweep(3);
         assert_eq!(names.bytes(), 2 + NAME_OVERHEAD);
         assert_eq!(NameTable::from(Names { names: names.names.clone() }), names);
         names.free("bb", instance);
