@@ -115,6 +115,7 @@ fn everybody_goes_on_while_one_federate_has_very_many_objects() {
         "undisturbed",
         "register",
         "discover late",
+        "request values",
         "resign and delete",
         "register and discover",
         "owner lost",
