@@ -5,6 +5,7 @@
 //! the library `console`: outcomes, printing,
 //! running async work, `--json`, tables.
 
+mod allocator;
 #[cfg(feature = "bench")]
 mod bench;
 mod demo;
@@ -120,12 +121,6 @@ impl Command {
         }
     }
 }
-
-/// The C library's allocator uses atomic operations as soon as a process has two threads, and
-/// messages are allocated by the thousand before the first one is freed. See
-/// docs/decisions/0006-allocator.md.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let cli = match parse() {

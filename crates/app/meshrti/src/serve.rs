@@ -252,6 +252,7 @@ async fn serve(config: &Config, job: Option<&mpi::Job>) -> Outcome {
     info!(name = config.name, version = env!("CARGO_PKG_VERSION"), "node started");
     let (interrupted, stop) = tokio::sync::oneshot::channel();
     let stopper = tokio::spawn(signals(Signals::listen(), interrupted));
+    tokio::spawn(crate::allocator::return_memory());
     // From here on the node accepts connections and handles signals. With port 0, these lines show
     // the chosen port. One `mpirun` prints the lines of all ranks.
     let who = job.map(|job| format!("rank {} on {}: ", job.number(), job.host())).unwrap_or_default();
