@@ -17,7 +17,7 @@ use crate::error::BenchError;
 /// Longest silence of a process, or of the server, that may still mean work.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How the program starts itself in a [`role`](crate::role).
+/// How the program starts itself in a role (`role.rs`).
 #[derive(Clone, Debug)]
 pub struct Launcher {
     program: PathBuf,

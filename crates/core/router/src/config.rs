@@ -154,7 +154,7 @@ pub enum ClientKind {
     /// Another router behind a link: `poll_frame`, `handle_frame` and `handle_link`.
     Link,
     /// Several link clients reached at once, as by a multicast group, or one of them beside its
-    /// link: `poll_frame`. See [`Router::add_group`](crate::Router::add_cast) and
+    /// link: `poll_frame`. See [`Router::add_group`](crate::Router::add_group) and
     /// [`Router::add_directed`](crate::Router::add_directed).
     Group,
 }

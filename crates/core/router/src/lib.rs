@@ -15,9 +15,9 @@
 //!
 //! Interest travels against the direction of messages. A router announces an interest to a source
 //! as soon as a sink behind it makes a difference to that source, and only then. Advertisements,
-//! which [sources make](Router::set_offer), travel in the direction of messages by the same rule. A
+//! which [sources make](Router::set_advertisement), travel in the direction of messages by the same rule. A
 //! [gated](Interest::gated) interest goes only where a source advertises something that it
-//! [wants](Interest::offered_by), so that a change costs records only on the way to matching
+//! [wants](Interest::advertised_by), so that a change costs records only on the way to matching
 //! sources. In a full mesh of triads the cost is one record for each other triad that advertises;
 //! announcing the change to every PopUp is what does not scale (Gottschalk, Amburn and Davis 2005,
 //! section 2.2). In a tree the cost is one record for each link on the way. Advertisements change

@@ -150,7 +150,7 @@ pub trait Interest: Clone + Eq + Hash + fmt::Debug + Wire {
     fn merge(&mut self, other: &Self);
 
     /// True if the interest is announced only to sources that have
-    /// [advertised](crate::Router::set_offer) something that it wants, so that a change costs
+    /// [advertised](crate::Router::set_advertisement) something that it wants, so that a change costs
     /// messages only on the way to those sources. False (the default) if it is announced to every
     /// source. A [merged](Interest::merge) interest is gated only if all of its parts are.
     fn gated(&self) -> bool {

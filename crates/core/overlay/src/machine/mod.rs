@@ -240,7 +240,7 @@ impl Overlay {
     /// Sets the standing of this node in its network. `None`: it is not a member, and others must
     /// not adopt the network that it knows of. `Some`: the number of members if a majority of them
     /// is together, and 0 if not. Default `Some(0)`. Of two networks of one creator that meet, the
-    /// weaker or the younger one yields: [`Refusal::Yields`](crate::Refusal::GivesWay).
+    /// weaker or the younger one yields: [`Refusal::Yields`](crate::Refusal::Yields).
     pub fn set_quorum_size(&mut self, now: Moment, quorum_size: Option<u32>) {
         let before = std::mem::replace(&mut self.quorum_size, quorum_size);
         if before.is_some() != quorum_size.is_some() {

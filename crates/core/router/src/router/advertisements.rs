@@ -12,7 +12,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
     /// Declares that a local source may (`any`), or no longer may, send what `advertisement`
     /// matches. A client's advertisements are a set: advertising twice is advertising once. An
     /// advertisement travels as messages do, to every client to which the source could send.
-    /// [Gated](Interest::gated) interests that [want it](Interest::offered_by) then come back, and
+    /// [Gated](Interest::gated) interests that [want it](Interest::advertised_by) then come back, and
     /// from then on the source's messages go to the clients that declared them. True when the set
     /// changed.
     ///

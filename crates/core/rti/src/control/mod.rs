@@ -173,6 +173,8 @@ impl ControlPlane {
                 self.unswept.insert(execution);
             }
         }
+        // The first slice is done at once. Nearly always there is no other one.
+        self.sweep_names();
         applied
     }
 

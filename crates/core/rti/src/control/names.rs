@@ -20,7 +20,7 @@ enum State {
 /// Names that the RTI makes are not listed. They start with `HLA`, which federates may not reserve.
 ///
 /// A federate may leave a million unused reservations behind. They are free from that moment, and
-/// their entries are removed in slices ([`NameTable::sweep`]), each node at its own pace.
+/// their entries are removed in slices (`NameTable::sweep`), each node at its own pace.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(from = "Names")]
 pub struct NameTable {

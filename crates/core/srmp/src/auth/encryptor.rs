@@ -48,7 +48,7 @@ impl Encryptor {
     }
 
     /// Uses another key from the datagram `at` on. All members must
-    /// [accept](super::Opener::add_key) the key before that; they go on accepting the old one for a
+    /// [accept](super::Decryptor::add_key) the key before that; they go on accepting the old one for a
     /// while.
     ///
     /// # Errors

@@ -168,7 +168,7 @@ impl Writer {
     }
 
     /// Ends the datagram: writes the header, the announcements and, if the format has a tag, zeros
-    /// for [`Encryptor::seal`](crate::auth::Sealer::seal) to replace. Sets the flags `AUTH`,
+    /// for [`Encryptor::seal`](crate::auth::Encryptor::seal) to replace. Sets the flags `AUTH`,
     /// `ENCRYPTED` and `RELAY` as needed. The kind is that of [`Writer::begin`], which must be
     /// called again before the next datagram.
     ///
