@@ -50,6 +50,7 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
+pub use clock::Clock;
 pub use config::{HostConfig, OpenError};
 pub use events::SrmpEvents;
 pub use host::SrmpHost;

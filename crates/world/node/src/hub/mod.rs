@@ -1,6 +1,5 @@
 //! The state shared by all tasks of a node: the machine, the writing halves and the buffers.
 
-mod clock;
 pub(crate) mod connections;
 pub(crate) mod jobs;
 mod stats;
@@ -22,7 +21,7 @@ use crate::machine::{Input, Machine, Output};
 use connections::{End, Outbound, Table};
 use jobs::{Done, Worker};
 
-pub(crate) use clock::Clock;
+pub(crate) use srmp_udp::Clock;
 pub use stats::NodeStats;
 
 /// A read of at most this fraction of the read buffer is copied out of it. Otherwise a few bytes
