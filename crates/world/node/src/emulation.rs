@@ -20,7 +20,7 @@ use wan::{Channel, Jitter, LineSpec, Loss, PacketOrder, SpecError};
 /// Longest delay, and jitter, that is emulated.
 pub const EMULATED_DELAY_MAX: Duration = wan::DELAY_MAX;
 
-/// Limit of the bytes under way on an emulated line. The line takes no more.
+/// Maximum number of bytes under way on an emulated line.
 const IN_FLIGHT_MAX: usize = 16 << 20;
 
 /// The line may be used this much ahead of time, because the timers of the driver are no finer.

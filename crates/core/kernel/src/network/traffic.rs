@@ -18,7 +18,7 @@ pub struct LinkCounts {
     pub received_frames: u64,
     /// Bytes received in the stream, including the length fields of frames.
     pub received_bytes: u64,
-    /// Number of times that the stream accepted no more.
+    /// Number of times that the stream could not accept more data.
     pub full: u64,
     /// Datagrams with frames that were handed to the network.
     pub sent_datagrams: u64,

@@ -22,7 +22,7 @@ pub struct LinkEndReport {
     pub received_frames: u64,
     /// Bytes received in the stream.
     pub received_bytes: u64,
-    /// Number of times that the stream accepted no more.
+    /// Number of times that the stream could not accept more data.
     pub full: u64,
     /// Frames written to the stream per second, recently.
     pub sent_frames_per_s: f64,

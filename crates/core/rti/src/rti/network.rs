@@ -47,7 +47,7 @@ impl Rti {
 
     /// Like [`poll_outgoing`](Self::poll_outgoing), but leaves messages that could be batched with
     /// the next ones. Those must leave before any other output. Poll for them with `poll_outgoing`
-    /// once no more calls are at hand, or when another federate's call is next.
+    /// once no further calls are at hand, or when another federate's call is next.
     pub fn poll_finished(&mut self) -> Option<Outgoing> {
         let Shared { now, peers, timers, .. } = &mut self.shared;
         peers.poll_outgoing(*now, timers)

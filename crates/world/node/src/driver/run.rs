@@ -128,7 +128,7 @@ impl<M: Machine + 'static> Node<M> {
         self
     }
 
-    /// Serves federates until `stop` is ready. Then it accepts no more connections, tells the
+    /// Serves federates until `stop` is ready. Then it accepts no further connections, tells the
     /// federates, and writes queued messages for at most `shutdown.grace`. Returns the counters.
     ///
     /// It must run on a [`runtime`], or on another one whose tasks stay on their thread, because a
