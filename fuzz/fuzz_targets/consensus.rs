@@ -25,8 +25,10 @@ fn settle(group: &mut Group, now: Moment) {
         for (from, member) in group.iter_mut() {
             while member.poll_committed().is_some() {}
             while let Some(event) = member.poll_event() {
-                if event == Event::SnapshotWanted {
-                    let _ = member.provide_snapshot(now, b"state");
+                if event == Event::SnapshotWanted
+                    && let Ok(point) = member.snapshot_point()
+                {
+                    let _ = member.provide_snapshot(now, point, b"state");
                 }
             }
             mail.extend(std::iter::from_fn(|| member.poll_message()).map(|(to, m)| (*from, to, m)));

@@ -14,6 +14,7 @@ use hla::api::ResignAction;
 use libfuzzer_sys::fuzz_target;
 use meshrti_fuzz::chunks;
 use rti::Outgoing;
+use rti::control::DecodedSnapshot;
 use rti::{Command, Config, ControlPlane, FomLimits, ModuleText, NoFoms, NodeId, Rti};
 
 const SMALL: &[u8] = include_bytes!("small.xml");
@@ -132,9 +133,11 @@ impl World {
         let at = usize::from(u16::from_be_bytes([*high, *low])) % forged.len();
         let end = forged.len().min(at + over.len());
         forged[at..end].copy_from_slice(&over[..end - at]);
-        let Ok(plane) = ControlPlane::restore(&forged, &self.other) else { return };
+        let forged = Bytes::from(forged);
+        let restore = |octets: &Bytes| ControlPlane::restore(DecodedSnapshot::of(octets)?, &self.other);
+        let Ok(plane) = restore(&forged) else { return };
         let written = plane.snapshot();
-        let again = ControlPlane::restore(&written, &self.other).expect("what is written can be read");
+        let again = restore(&written).expect("what is written can be read");
         assert_eq!(again.snapshot(), written);
         let mut victim = rti(1, self.now);
         victim.restore(self.now, &self.other.snapshot()).expect("a node's own snapshot");

@@ -16,6 +16,7 @@ use hla::api::call_response::CallResponse as Answer;
 use hla::api::{self, Message as _};
 use hla::fom::{Edition, Fdd, Limits, Module};
 use hla::handle::{AttributeHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle};
+use hla::time::{LogicalTime, LogicalTimeInterval};
 use libfuzzer_sys::fuzz_target;
 use meshrti_fuzz::chunks;
 use router::{Message as _, Wire};
@@ -30,6 +31,9 @@ const SMALL: &[u8] = include_bytes!("small.xml");
 /// The only federation execution, and the hostile node.
 const EXECUTION: ExecutionId = ExecutionId(1);
 const HOSTILE: NodeId = NodeId(3);
+
+/// Calls with this number or a greater one are about logical time.
+const IN_TIME: u8 = 200;
 
 /// More memory than an input can have caused to be kept for others.
 const MEMORY_MAX: usize = 1 << 20;
@@ -74,6 +78,8 @@ struct World {
     letters: u64,
     /// Instances that federates registered, the latest last.
     instances: [Vec<ObjectInstanceHandle>; 2],
+    /// The latest logical time to which a federate has asked to advance.
+    latest: f64,
 }
 
 fn key(node: usize) -> NodeKey {
@@ -91,8 +97,8 @@ impl World {
             rti.open(now, CALLER).expect("the first one");
             rti
         });
-        let mut world =
-            Self { now, nodes, calls: 0, said: [0; 4], letters: 0, instances: [Vec::new(), Vec::new()] };
+        let instances = [Vec::new(), Vec::new()];
+        let mut world = Self { now, nodes, calls: 0, said: [0; 4], letters: 0, instances, latest: 0.0 };
         for node in 0..3 {
             world.commit(node, &Command::AddNode { key: key(node), name: format!("N{node}") });
         }
@@ -248,6 +254,7 @@ impl World {
         let instance = known.get(usize::from(which) % known.len().max(1)).copied();
         let tag = Bytes::from_static(b"tag");
         let call = match what % 12 {
+            _ if what >= IN_TIME => self.call_in_time(what - IN_TIME, which),
             0 => Call::RegisterObjectInstanceRequest(api::RegisterObjectInstanceRequest {
                 object_class: Some(MODEL.class),
             }),
@@ -287,6 +294,36 @@ impl World {
         };
         if let Some(Answer::RegisterObjectInstanceResponse(answer)) = self.call(node, call) {
             self.instances[node].extend(answer.result);
+        }
+    }
+
+    /// A call of time management. Times grow with those of the calls before.
+    fn call_in_time(&mut self, what: u8, which: u8) -> Call {
+        let time = |units: f64| Some(LogicalTime::float64(units).expect("not negative").into());
+        let ahead = self.latest + f64::from(which % 8);
+        let lookahead = LogicalTimeInterval::float64(f64::from(which % 4)).expect("not negative");
+        match what % 8 {
+            0 => Call::EnableTimeRegulationRequest(api::EnableTimeRegulationRequest {
+                lookahead: Some(lookahead.into()),
+            }),
+            1 => Call::EnableTimeConstrainedRequest(api::EnableTimeConstrainedRequest {}),
+            2 => {
+                self.latest = ahead;
+                Call::TimeAdvanceRequestRequest(api::TimeAdvanceRequestRequest { time: time(ahead) })
+            }
+            3 => Call::NextMessageRequestRequest(api::NextMessageRequestRequest { time: time(ahead) }),
+            4 => Call::FlushQueueRequestRequest(api::FlushQueueRequestRequest { time: time(ahead) }),
+            5 => Call::ChangeInteractionOrderTypeRequest(api::ChangeInteractionOrderTypeRequest {
+                interaction_class: Some(MODEL.interaction),
+                order_type: api::OrderType::Timestamp.into(),
+            }),
+            6 => Call::SendInteractionWithTimeRequest(api::SendInteractionWithTimeRequest {
+                interaction_class: Some(MODEL.interaction),
+                parameter_values: Some(api::ParameterHandleValueMap::default()),
+                user_supplied_tag: Bytes::new(),
+                time: time(ahead + f64::from(which / 8)),
+            }),
+            _ => Call::DisableTimeConstrainedRequest(api::DisableTimeConstrainedRequest {}),
         }
     }
 

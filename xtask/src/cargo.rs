@@ -1,6 +1,8 @@
 //! Calls of other programs, and the steps that are one call of cargo.
 
 use crate::mpi;
+use crate::ratchets::findings;
+use crate::test_times;
 use crate::workspace::root;
 use anyhow::{Context, bail, ensure};
 use std::process::Command;
@@ -44,19 +46,9 @@ pub(crate) fn fmt() -> anyhow::Result<()> {
 
 pub(crate) fn clippy() -> anyhow::Result<()> {
     let features = mpi::features()?;
-    let arguments =
-        [&["clippy", "--workspace", "--all-targets", "--locked"], &features[..], &["--", "-D", "warnings"]];
-    call(&mut cargo(&arguments.concat()))?;
+    findings::clippy(&[&["clippy", "--workspace", "--all-targets", "--locked"], &features[..]].concat())?;
     // The program of `cargo demo`, without benchmarks, simulators and studies.
-    call(&mut cargo(&[
-        "clippy",
-        "--package=meshrti",
-        "--no-default-features",
-        "--locked",
-        "--",
-        "-D",
-        "warnings",
-    ]))
+    findings::clippy(&["clippy", "--package=meshrti", "--no-default-features", "--locked"])
 }
 
 /// The variable with the seed of proptest's cases.
@@ -100,7 +92,7 @@ fn test_with(seed: &str) -> anyhow::Result<()> {
     // other features.
     let of_all = ["test", "--workspace", "--tests", "--examples", "--benches", "--locked", "--no-fail-fast"];
     let arguments = [&of_all[..], &features];
-    call(cargo(&arguments.concat()).env(SEED, seed).env(SEED_BASE, base))
+    test_times::call(cargo(&arguments.concat()).env(SEED, seed).env(SEED_BASE, base))
 }
 
 pub(crate) fn doctest() -> anyhow::Result<()> {

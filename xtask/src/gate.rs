@@ -1,17 +1,20 @@
 //! The gate: all steps in order, cheap ones first, each with its time.
 
-use crate::{cargo, fuzz, generate, layers, mpi, tidy, workspace};
+use crate::{cargo, deny, fuzz, generate, layers, mpi, pictures, ratchets, tidy, workspace};
 use anyhow::{Context, bail};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 type Step = (&'static str, fn() -> anyhow::Result<()>);
 
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 14] = [
     ("fmt", cargo::fmt),
     ("layers", layers::run),
     ("tidy", tidy::run),
+    ("ratchets", ratchets::run),
+    ("deny", deny::run),
     ("gen --check", generate::check),
+    ("pictures", pictures::check),
     ("clippy", cargo::clippy),
     ("clippy without mpi", mpi::without),
     ("test", cargo::test),

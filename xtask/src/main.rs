@@ -3,13 +3,17 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command speaks to its user")]
 
 mod cargo;
+mod deny;
 mod fix;
 mod fuzz;
 mod gate;
 mod generate;
 mod layers;
 mod mpi;
+mod pictures;
+mod ratchets;
 mod soak;
+mod test_times;
 mod tidy;
 mod workspace;
 
@@ -39,12 +43,18 @@ enum Chore {
     Layers,
     /// Check the sources: file lengths, left-over markers, whitespace, manifests, links in the docs.
     Tidy,
+    /// Compare what may only shrink or grow with its limit: lines of the product, comments that give reasons.
+    Ratchets,
+    /// Check licences, advisories, duplicate versions and sources of third parties. Builds cargo-deny if it is not installed.
+    Deny,
     /// Write the generated code, or check that it is current.
     Gen {
         /// Write nothing; fail when the files differ from what would be written.
         #[arg(long)]
         check: bool,
     },
+    /// Draw the pictures of the README, that of the demo from a run of it.
+    Pictures,
     /// Lint every target; a warning is an error.
     Clippy,
     /// Run the tests of every target: units, properties, seeded runs, examples. The property tests draw the same cases
@@ -96,8 +106,11 @@ fn run(chore: Chore) -> anyhow::Result<()> {
         Chore::Fmt => cargo::fmt(),
         Chore::Layers => layers::run(),
         Chore::Tidy => tidy::run(),
+        Chore::Ratchets => ratchets::run(),
+        Chore::Deny => deny::run(),
         Chore::Gen { check: true } => generate::check(),
         Chore::Gen { check: false } => generate::write(),
+        Chore::Pictures => pictures::write(),
         Chore::Clippy => cargo::clippy(),
         Chore::Test => cargo::test(),
         Chore::Explore { rounds } => cargo::explore(rounds),

@@ -2,6 +2,7 @@
 //! that nothing is built twice; where there is none, they say so.
 
 use crate::cargo::{call, cargo};
+use crate::ratchets::findings;
 use anyhow::bail;
 use std::process::Command;
 
@@ -44,7 +45,7 @@ pub(crate) fn without() -> anyhow::Result<()> {
     if features()?.is_empty() {
         return Ok(());
     }
-    call(&mut cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]))
+    findings::clippy(&["clippy", "--workspace", "--all-targets", "--locked"])
 }
 
 /// The reason why there is nothing to do.

@@ -5,7 +5,7 @@ mod prose;
 #[cfg(test)]
 mod tests;
 
-use crate::workspace::{Package, files, metadata, root};
+use crate::workspace::{Package, files, is_generated, metadata, root};
 use anyhow::{Context, bail};
 
 /// A longer file is an error, unless it is generated.
@@ -32,10 +32,6 @@ impl Source {
     /// Line `number`, counted from 0, as people write places.
     fn at(&self, number: usize) -> String {
         format!("{}:{}", self.path, number + 1)
-    }
-
-    fn is_generated(&self) -> bool {
-        self.text.lines().take(3).any(|line| line.contains(concat!("@gener", "ated")))
     }
 }
 
@@ -82,7 +78,7 @@ fn read_sources() -> anyhow::Result<Vec<Source>> {
 }
 
 fn check_source(source: &Source, findings: &mut Findings) {
-    if !source.is_generated() {
+    if !is_generated(&source.text) {
         check_length(source, findings);
         check_lines(source, findings);
         findings.errors.extend(prose::faults(source));

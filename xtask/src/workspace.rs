@@ -74,3 +74,8 @@ pub(crate) fn files() -> anyhow::Result<Vec<String>> {
     files.dedup();
     Ok(files)
 }
+
+/// Whether a file says in its first lines that a tool has written it.
+pub(crate) fn is_generated(text: &str) -> bool {
+    text.lines().take(3).any(|line| line.contains(concat!("@gener", "ated")))
+}

@@ -20,14 +20,21 @@ pub(super) fn broken(page: &Source, exists: impl Fn(&str) -> bool) -> Vec<String
     messages
 }
 
-/// Targets of `[text](target "title")` and `[name]: target` in a line, outside of inline code.
+/// Targets of `[text](target "title")`, `[name]: target`, and of the pictures in HTML, in a line,
+/// outside of inline code.
 fn links(line: &str) -> impl Iterator<Item = &str> {
-    let prose = line.split('`').step_by(2);
+    let prose = || line.split('`').step_by(2);
     let inline =
-        prose.flat_map(|text| text.split("](").skip(1)).filter_map(|rest| rest.split([')', ' ']).next());
+        prose().flat_map(|text| text.split("](").skip(1)).filter_map(|rest| rest.split([')', ' ']).next());
+    let quoted = |start| prose().flat_map(move |text| text.split(start).skip(1));
+    let pictures = quoted(" src=\"").chain(quoted(" srcset=\"")).filter_map(|rest| rest.split('"').next());
     let named = line.starts_with('[').then(|| line.split_once("]: ")).flatten();
     let named = named.and_then(|(_, target)| target.split_whitespace().next());
-    inline.chain(named).map(|target| target.trim_matches(['<', '>'])).filter(|target| !target.is_empty())
+    inline
+        .chain(named)
+        .chain(pictures)
+        .map(|target| target.trim_matches(['<', '>']))
+        .filter(|target| !target.is_empty())
 }
 
 fn is_local(link: &str) -> bool {
@@ -79,6 +86,8 @@ mod tests {
         let expected = |line: usize, link: &str| {
             format!("docs/guide/page.md:{line}: link to `{link}`, which does not exist")
         };
+        let html = "<source srcset=\"near.md\"><img src=\"gone.svg\" alt=\"x\">\n";
+        assert_eq!(broken_in(html), [expected(1, "gone.svg")]);
         let text = "fine\n[a](gone.md) [b](other.md)\n[c]: ../gone.md\n[d](../../../outside.md)\n";
         let found = broken_in(text);
         let all = [
