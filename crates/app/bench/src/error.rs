@@ -60,3 +60,9 @@ impl BenchError {
         move |source| Self::System { reason, source }
     }
 }
+
+impl From<hla::RtiError> for BenchError {
+    fn from(error: hla::RtiError) -> Self {
+        FederateError::from(error).into()
+    }
+}

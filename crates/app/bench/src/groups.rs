@@ -3,7 +3,8 @@
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-use kernel::report::{GroupReport, NodeSummary};
+use kernel::report::NodeSummary;
+use kernel::{GroupCounts, GroupStatus};
 
 use crate::error::BenchError;
 use crate::joined::Joined;
@@ -69,7 +70,9 @@ impl Counts {
         let mut counts = Self::default();
         for address in addresses {
             let summary = summary(address).await?;
-            let sum = |count: fn(&GroupReport) -> u64| summary.groups.iter().map(count).sum::<u64>();
+            let sum = |count: fn(&GroupCounts) -> u64| {
+                summary.groups.iter().map(|group| count(&group.counts)).sum::<u64>()
+            };
             counts.frames += sum(|group| group.sent_frames);
             counts.datagrams += sum(|group| group.sent_datagrams);
             counts.bytes += sum(|group| group.sent_bytes);
@@ -118,9 +121,9 @@ pub(crate) async fn await_reach(addresses: &[String], joined: Joined) -> Result<
 }
 
 /// Whether the groups reach these nodes, according to each node's report of its groups.
-fn all_reached(groups: &[Vec<GroupReport>], joined: Joined) -> bool {
+fn all_reached(groups: &[Vec<GroupStatus>], joined: Joined) -> bool {
     let is_in = |node: usize, group| groups[node].iter().any(|own| own.group == group);
-    let reaches_all = |node: usize, own: &GroupReport| {
+    let reaches_all = |node: usize, own: &GroupStatus| {
         let near = (0..groups.len()).filter(|other| joined.are_next(node, *other));
         own.reaches == near.filter(|other| is_in(*other, own.group)).count()
     };
@@ -157,7 +160,7 @@ mod tests {
 
     #[test]
     fn groups_reach_who_is_next_and_in_them() {
-        let group = |group, reaches| GroupReport { group, reaches, ..GroupReport::default() };
+        let group = |group, reaches| GroupStatus { group, reaches, ..GroupStatus::default() };
         let nodes = |reaches: [usize; 3]| reaches.map(|reaches| vec![group(0, reaches)]).to_vec();
         assert!(!all_reached(&[Vec::new(), Vec::new()], Joined::Mesh), "nobody is in any yet");
         assert!(all_reached(&nodes([2, 2, 2]), Joined::Mesh));

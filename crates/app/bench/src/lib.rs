@@ -11,6 +11,7 @@
 //! - [`federation`]: a network of nodes and federates, as in the simulator;
 //! - [`fanout`]: one update to many subscribers, against as many single updates;
 //! - [`memory`]: the cost of idle federates and registered objects for the server;
+//! - [`grants`]: grants of logical time to federates that advance in steps;
 //! - [`objects`]: very many objects of one federate, and their effect on others;
 //! - [`kills`]: the promises of a federation over many nodes while nodes are killed;
 //! - [`site`]: nodes of one site, over links and through lossy multicast groups;
@@ -20,6 +21,7 @@
 //! Nothing here prints or decides: [`Rounds`](console::rounds::Rounds) and plain structs come out, and the command makes
 //! tables of them.
 
+mod access;
 mod alarm;
 pub mod cores;
 pub mod entities;
@@ -27,6 +29,7 @@ mod error;
 pub mod fanout;
 pub mod federation;
 pub mod floor;
+pub mod grants;
 pub mod groups;
 mod joined;
 pub mod kills;

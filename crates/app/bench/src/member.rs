@@ -2,10 +2,11 @@
 
 use bytes::Bytes;
 use federate::hla::Exception;
-use federate::hla::api::ResignAction;
-use federate::{Callback, Callbacks, Federate, FederateError, Options, Updates, fom};
+use federate::hla::api::{JoinResult, ResignAction};
+use federate::{Callback, Callbacks, Federate, FederateError, Updates, fom};
 use hla::handle::{AttributeHandle, ObjectClassHandle, ObjectInstanceHandle};
 
+use crate::access::server_options;
 use crate::error::BenchError;
 use crate::process::PATIENCE;
 
@@ -27,27 +28,29 @@ pub(crate) struct Member {
     pub(crate) ping: Payload,
     /// The class that the answering side updates.
     pub(crate) pong: Payload,
+    /// The result of joining.
+    pub(crate) join: JoinResult,
 }
 
 impl Member {
     /// Creates the federation execution and joins it.
     pub(crate) async fn create(server: &str, federation: &str) -> Result<Self, BenchError> {
-        let (federate, callbacks) = Federate::connect(Options::new(server)).await?;
+        let (federate, callbacks) = Federate::connect(server_options(server)).await?;
         federate.create_federation_execution(federation, fom::content("MeshRTI-Bench.xml", FOM)).await?;
         Self::joined(federate, callbacks, federation).await
     }
 
     /// Joins the federation execution.
     pub(crate) async fn join(server: &str, federation: &str) -> Result<Self, BenchError> {
-        let (federate, callbacks) = Federate::connect(Options::new(server)).await?;
+        let (federate, callbacks) = Federate::connect(server_options(server)).await?;
         Self::joined(federate, callbacks, federation).await
     }
 
     async fn joined(federate: Federate, callbacks: Callbacks, federation: &str) -> Result<Self, BenchError> {
-        federate.join_federation_execution("bench", federation).await?;
+        let join = federate.join_federation_execution("bench", federation).await?;
         let ping = payload_of(&federate, "HLAobjectRoot.Ping").await?;
         let pong = payload_of(&federate, "HLAobjectRoot.Pong").await?;
-        Ok(Self { federate, callbacks, ping, pong })
+        Ok(Self { federate, callbacks, ping, pong, join })
     }
 
     /// The handles of the class of entities.
@@ -56,6 +59,11 @@ impl Member {
         let event = self.federate.get_attribute_handle(class, "Event").await?;
         let state = self.federate.get_attribute_handle(class, "State").await?;
         Ok(Entity { class, attributes: [event, state] })
+    }
+
+    /// The handles of the class that is updated in time-stamp order.
+    pub(crate) async fn step(&self) -> Result<Payload, BenchError> {
+        Ok(payload_of(&self.federate, "HLAobjectRoot.Step").await?)
     }
 
     /// Publishes `payload` and registers an object of its class.

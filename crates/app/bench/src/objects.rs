@@ -2,8 +2,8 @@
 //!
 //! A canary exchanges round trips with an echo through the same server all the time. Meanwhile one
 //! federate registers its objects, another one subscribes late and discovers all of them, the owner
-//! resigns and deletes them, and a second owner does the same and is then lost. The round trips of
-//! the canary show which of these steps held up others.
+//! resigns and deletes them, a second owner does the same and is then lost, and a third owner ceases
+//! to publish them. The round trips of the canary show which of these steps held up others.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -106,6 +106,13 @@ async fn run_phases(
     late.send_line(&format!("remove {objects}")).await?;
     second.send_line("terminate").await?;
     phase("owner lost", &mut late, "", "removed").await?;
+
+    let mut third = launcher.start(&owner).await?.0;
+    late.send_line(&format!("discover {objects}")).await?;
+    third.send_line(&register).await?;
+    third.hear_within("registered", PHASE_MAX).await?;
+    late.hear_within("discovered", PHASE_MAX).await?;
+    phase("unpublish", &mut third, "unpublish", "unpublished").await?;
     canary.stop().await?;
     Ok(phases)
 }
@@ -178,7 +185,7 @@ impl Canary {
     }
 }
 
-/// An owner of objects: `register COUNT`, `resign` and `terminate` are answered when they are done,
+/// An owner of objects: `register COUNT`, `unpublish` and `resign` are answered when they are done,
 /// and `provide COUNT` when the values of that many objects have been requested.
 pub(crate) async fn play_owner(server: &str, federation: &str) -> Result<(), BenchError> {
     let mut orders = orders();
@@ -217,6 +224,10 @@ pub(crate) async fn play_owner(server: &str, federation: &str) -> Result<(), Ben
             ["resign"] => {
                 federate.resign_federation_execution(ResignAction::DeleteObjects).await?;
                 print_line("resigned");
+            }
+            ["unpublish"] => {
+                federate.unpublish_object_class(class).await?;
+                print_line("unpublished");
             }
             ["terminate"] => federate.terminate().await,
             _ => {}

@@ -3,10 +3,11 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use federate::{Callback, Federate, Options};
+use federate::{Callback, Federate};
 use node::config::network::Topology;
 use tokio::sync::Notify;
 
+use crate::access::server_options;
 use crate::error::BenchError;
 use crate::kills::federates::{self, FederateProcess};
 use crate::kills::nodes;
@@ -14,7 +15,7 @@ use crate::member::{Member, flood, received, reflected};
 use crate::process::{orders, print_line};
 use crate::role::{number, spawned};
 use crate::srmp::population;
-use crate::{entities, federation, floor, objects, site};
+use crate::{entities, federation, floor, grants, objects, site};
 
 /// Plays the role named by `words`, which a [`Launcher`](crate::Launcher) of another process has
 /// made.
@@ -58,6 +59,10 @@ pub fn play(words: &[String]) -> Result<(), BenchError> {
         ["sinks", server, federation, count] => run(play_sinks(server, federation, number(count)?)),
         ["owner", server, federation] => run(objects::play_owner(server, federation)),
         ["late", server, federation] => run(objects::play_late(server, federation)),
+        ["steppers", server, federation, count, lookahead, messages, service, order] => {
+            let words = [lookahead, messages, service, order].map(str::to_owned);
+            run(async move { grants::play_steppers(server, federation, number(count)?, &words).await })
+        }
         ["idlers", server, federation, count] => run(play_idlers(server, federation, number(count)?)),
         _ => Err(BenchError::Unusable(format!("there is no role `{}`", words.join(" ")))),
     }
@@ -73,7 +78,7 @@ fn serve() -> Result<(), BenchError> {
     let config = node::Config { listen: vec![loopback], ..node::Config::default() };
     run(async {
         let kernel = node::kernel(&config).map_err(|error| BenchError::Unusable(error.to_string()))?;
-        let node = node::Node::bind(&config, kernel)
+        let node = Box::pin(node::Node::bind(&config, kernel))
             .await
             .map_err(|error| BenchError::Unusable(error.to_string()))?;
         let _orders = orders(); // no orders; the end of the pipe ends the server
@@ -99,7 +104,7 @@ fn serve_node(number: &str, join: Option<&str>, network: node::config::Network) 
     });
     run(async {
         let kernel = node::kernel(&config).map_err(|error| unusable(&error))?;
-        let node = node::Node::bind(&config, kernel).await.map_err(|error| unusable(&error))?;
+        let node = Box::pin(node::Node::bind(&config, kernel)).await.map_err(|error| unusable(&error))?;
         let _orders = orders();
         let links = node.link_addresses().first().cloned().unwrap_or_default();
         print_line(&format!("ready {} {links}", node.addresses()[0]));
@@ -205,7 +210,7 @@ async fn play_idlers(server: &str, federation: &str, count: usize) -> Result<(),
     let mut orders = orders();
     let mut joined = Vec::with_capacity(count);
     for _ in 0..count {
-        let (federate, callbacks) = Federate::connect(Options::new(server)).await?;
+        let (federate, callbacks) = Federate::connect(server_options(server)).await?;
         federate.join_federation_execution("idle", federation).await?;
         joined.push((federate, callbacks));
     }

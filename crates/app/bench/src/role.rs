@@ -64,6 +64,11 @@ pub(crate) fn late(server: &str, federation: &str) -> Vec<String> {
     words(["late", server, federation])
 }
 
+/// `plan` has the words of their plan.
+pub(crate) fn steppers(server: &str, federation: &str, count: usize, plan: [&str; 4]) -> Vec<String> {
+    [&words(["steppers", server, federation, &count.to_string()])[..], &words(plan)].concat()
+}
+
 pub(crate) fn idlers(server: &str, federation: &str, count: usize) -> Vec<String> {
     words(["idlers", server, federation, &count.to_string()])
 }

@@ -229,10 +229,10 @@ impl Nodes {
         for (node, address) in self.addresses.iter().enumerate() {
             let summary = summary(address).await?;
             counts.asked_again += summary.asked_again;
-            counts.recovered += summary.groups.iter().map(|group| group.recovered_frames).sum::<u64>();
+            counts.recovered += summary.groups.iter().map(|group| group.counts.recovered_frames).sum::<u64>();
             if node == 0 {
-                counts.repaired = summary.groups.iter().map(|group| group.repaired_frames).sum();
-                counts.sent_bytes = summary.groups.iter().map(|group| group.sent_bytes).sum::<u64>()
+                counts.repaired = summary.groups.iter().map(|group| group.counts.repaired_frames).sum();
+                counts.sent_bytes = summary.groups.iter().map(|group| group.counts.sent_bytes).sum::<u64>()
                     + summary.links.iter().map(|link| link.sent_bytes).sum::<u64>();
             }
         }

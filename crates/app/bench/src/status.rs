@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use federate::{Federate, Options};
+use crate::access::server_options;
+use federate::Federate;
 use hla::api::RtiConfiguration;
 use kernel::report::{NetworkReport, REPORT_SETTING};
 
@@ -12,7 +13,7 @@ pub(crate) async fn report(address: &str, patience: Duration) -> Option<NetworkR
 }
 
 async fn ask(address: &str, patience: Duration) -> Option<NetworkReport> {
-    let mut options = Options::new(address);
+    let mut options = server_options(address);
     options.session.connect_timeout = patience;
     let (federate, _callbacks) = Federate::open(&options).await.ok()?;
     let configuration =

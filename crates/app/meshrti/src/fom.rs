@@ -64,9 +64,9 @@ struct Modules {
     /// A MIM to use instead of the built-in standard one
     #[arg(long, value_name = "FILE")]
     mim: Option<PathBuf>,
-    /// The edition of the built-in MIM; 2025 takes modules of both editions
-    #[arg(long, value_enum, default_value = "2025", conflicts_with = "mim")]
-    edition: EditionName,
+    /// The edition of the built-in MIM, whose rules hold [default: 2010 if all modules are, else 2025]
+    #[arg(long, value_enum, conflicts_with = "mim")]
+    edition: Option<EditionName>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -127,22 +127,33 @@ impl Checked {
 }
 
 impl Modules {
-    /// Reads every file, so that all findings are reported at once, and merges them if all can be
-    /// read.
+    /// Reads every file and merges them, as far as each can be read, so that all findings are
+    /// reported at once. There is a model only if nothing is wrong.
     fn check(&self) -> Checked {
         let mut findings = Vec::new();
-        let modules: Vec<Option<Module>> =
-            self.files.iter().map(|file| kept(read(file), &mut findings)).collect();
+        let mut is_sound = true;
+        let mut modules = Vec::new();
+        for file in &self.files {
+            let (module, found) = read(file);
+            is_sound &= found.is_ok();
+            kept(found.map(|warnings| ((), warnings)), &mut findings);
+            modules.extend(module);
+        }
         let base = match &self.mim {
-            None => Some(Fdd::standard(self.edition.into())),
+            None => {
+                let edition = self.edition.map_or_else(|| fom::edition_for(&modules), Edition::from);
+                Some(Fdd::standard(edition))
+            }
             Some(file) => {
-                let mim = kept(read(file).map_err(FomError::as_mim), &mut findings);
-                mim.and_then(|mim| kept(Fdd::with_mim(&mim).map(|fdd| (fdd, Vec::new())), &mut findings))
+                let (mim, found) = read(file);
+                let found = found.map_err(FomError::as_mim);
+                let sound = kept(found.map(|warnings| ((), warnings)), &mut findings);
+                mim.filter(|_| sound.is_some())
+                    .and_then(|mim| kept(Fdd::with_mim(&mim).map(|fdd| (fdd, Vec::new())), &mut findings))
             }
         };
-        let modules: Option<Vec<Module>> = modules.into_iter().collect();
-        let model = base.zip(modules).and_then(|(base, modules)| kept(base.extend(&modules), &mut findings));
-        Checked { findings, model }
+        let model = base.and_then(|base| kept(base.extend(&modules), &mut findings));
+        Checked { findings, model: model.filter(|_| is_sound) }
     }
 }
 
@@ -160,20 +171,27 @@ fn kept<T>(step: Result<(T, Vec<Diagnostic>), FomError>, findings: &mut Vec<Diag
     }
 }
 
-fn read(file: &Path) -> Result<(Module, Vec<Diagnostic>), FomError> {
-    let limits = Limits::default();
+/// Reads a module as far as it can be read, with what is wrong.
+fn read(file: &Path) -> (Option<Module>, Result<Vec<Diagnostic>, FomError>) {
     let name = file.display().to_string();
+    match octets_of(file, &name) {
+        Ok(octets) => Module::check(&name, &octets, &Limits::default()),
+        Err(error) => (None, Err(error)),
+    }
+}
+
+fn octets_of(file: &Path, name: &str) -> Result<Vec<u8>, FomError> {
     let mut octets = std::fs::read(file).map_err(|error| {
-        FomError::of_file(FomErrorKind::CouldNotOpen, &name, format!("cannot be read: {error}"))
+        FomError::of_file(FomErrorKind::CouldNotOpen, name, format!("cannot be read: {error}"))
     })?;
     if octets.starts_with(b"PK\x03\x04") {
-        let unpacked = fom::unpack(&octets, &limits).map_err(|mut error| {
-            error.diagnostics.iter_mut().for_each(|finding| finding.file.clone_from(&name));
+        let unpacked = fom::unpack(&octets, &Limits::default()).map_err(|mut error| {
+            error.diagnostics.iter_mut().for_each(|finding| name.clone_into(&mut finding.file));
             error
         });
         (_, octets) = unpacked?;
     }
-    Module::read(&name, &octets, &limits)
+    Ok(octets)
 }
 
 fn check(args: &CheckArgs) -> Outcome {
@@ -250,7 +268,7 @@ mod tests {
     use super::*;
 
     fn modules(files: &[PathBuf]) -> Modules {
-        Modules { files: files.to_vec(), mim: None, edition: EditionName::Hla2025 }
+        Modules { files: files.to_vec(), mim: None, edition: Some(EditionName::Hla2025) }
     }
 
     fn folder(name: &str) -> PathBuf {
@@ -268,6 +286,38 @@ mod tests {
         assert_eq!((checked.count(Severity::Error), checked.status()), (2, Status::BadNews));
         assert!(checked.findings[0].message.starts_with("cannot be read"));
         assert_eq!((checked.findings[1].line, &checked.findings[1].file), (2, &bad.display().to_string()));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// One run tells of what breaks a rule in a module, of what clashes between modules, and of names
+    /// that no module defines.
+    #[test]
+    fn all_kinds_of_mistakes_are_told_of_in_one_run() {
+        let folder = folder("kinds");
+        let write = |name: &str, attributes: &str| {
+            let text = format!(
+                "<objectModel xmlns=\"http://standards.ieee.org/IEEE1516-2025\"><objects><objectClass>\
+                 <name>HLAobjectRoot</name><objectClass><name>A</name>{attributes}</objectClass></objectClass>\
+                 </objects></objectModel>"
+            );
+            let file = folder.join(name);
+            std::fs::write(&file, text).unwrap();
+            file
+        };
+        let a = write("a.xml", "<attribute><name>x</name><dataType>Missing</dataType></attribute>");
+        let b = write(
+            "b.xml",
+            "<attribute><name>x</name><dataType>HLAbyte</dataType></attribute>\
+             <attribute><name>y</name><order>Later</order></attribute><attribute/>",
+        );
+        let checked = modules(&[a, b]).check();
+        let said: Vec<&str> = checked.findings.iter().map(|finding| finding.message.as_str()).collect();
+        for expected in
+            ["`Later` is no order", "without a name", "data type `HLAbyte`", "`Missing`, which no"]
+        {
+            assert!(said.iter().any(|message| message.contains(expected)), "{expected}: {said:#?}");
+        }
+        assert_eq!(checked.status(), Status::BadNews);
         std::fs::remove_dir_all(folder).unwrap();
     }
 
@@ -291,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_merged_can_be_checked_again() {
+    fn merged_modules_can_be_checked_again() {
         let folder = folder("merged");
         let (small, merged) = (folder.join("small.xml"), folder.join("merged.xml"));
         let text = "<objectModel xmlns=\"http://standards.ieee.org/IEEE1516-2025\"><objects><objectClass>\

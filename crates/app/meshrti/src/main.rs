@@ -16,6 +16,7 @@ mod network;
 mod open_files;
 mod ping;
 mod serve;
+mod server;
 #[cfg(feature = "shell")]
 mod shell;
 #[cfg(feature = "sim")]
@@ -24,10 +25,11 @@ mod srmp;
 mod status;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{Arg, ArgAction, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{Arg, ArgAction, ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use console::exit::Outcome;
 
@@ -123,13 +125,17 @@ impl Command {
 }
 
 fn main() -> ExitCode {
-    let cli = match parse() {
-        Ok(cli) => cli,
+    let (cli, wants_json) = match parse() {
+        Ok(parsed) => parsed,
         Err(status) => return status,
     };
     console::report::set_commit(env!("MESHRTI_COMMIT"));
     let started = logging::init(&cli.verbosity, cli.command.default_level());
-    report(started.and_then(|()| cli.command.run(&cli.verbosity)))
+    let outcome = started.and_then(|()| cli.command.run(&cli.verbosity));
+    if let (true, Err(failure)) = (wants_json, &outcome) {
+        console::exit::say(failure.to_json());
+    }
+    report(outcome)
 }
 
 /// The grammar of the command line. `--help` is as short as `-h`, so that every page fits a screen.
@@ -139,14 +145,16 @@ fn program() -> clap::Command {
     Cli::command().disable_help_flag(true).arg(help.help("Print help"))
 }
 
-/// Parses the command line. Wrong use is reported and ends with status 2; help ends with status 0.
-fn parse() -> Result<Cli, ExitCode> {
+/// Parses the command line, and tells whether the standard output gets JSON. Wrong use is reported
+/// and ends with status 2; help ends with status 0.
+fn parse() -> Result<(Cli, bool), ExitCode> {
     let program = program();
     let words: Vec<OsString> = std::env::args_os().collect();
     #[cfg(feature = "sim")]
     let words = sim::with_kind(&program, words).map_err(|failure| report(Err(failure)))?;
     let matches = program.clone().try_get_matches_from(words);
-    matches.and_then(|matches| Cli::from_arg_matches(&matches)).map_err(|error| {
+    let parsed = matches.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, takes_stdout(&matches))));
+    parsed.map_err(|error| {
         // A failure to print is ignored: nothing else can tell the user.
         let _ = error.print();
         if let Some(hint) = hint(&program, &error) {
@@ -154,6 +162,13 @@ fn parse() -> Result<Cli, ExitCode> {
         }
         ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
     })
+}
+
+/// Whether a subcommand has `--json` for the standard output.
+fn takes_stdout(matches: &ArgMatches) -> bool {
+    let json = matches.try_get_one::<PathBuf>("json").ok().flatten();
+    json.is_some_and(|file| file.as_os_str() == "-")
+        || matches.subcommand().is_some_and(|(_, below)| takes_stdout(below))
 }
 
 /// A hint for a wrong command line that its error does not give.

@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use console::rounds::Rounds;
-use federate::{Federate, FederateError, Options};
+use federate::{Federate, FederateError};
 
+use crate::server::{ServerFlags, unreachable};
 use console::exit::{Failure, Outcome, Status, block_on, say};
 use console::report::{JsonFlag, Report};
 
@@ -17,7 +18,7 @@ Examples:
   meshrti ping sim-host --json
 
 Each round trip is one service call (Get Transportation Type Handle), answered by the RTI itself.
-Exit status: 0 it answers, 1 it does not.")]
+Exit status: 0 it answers, 1 it does not, 2 the address is malformed.")]
 pub(crate) struct Args {
     /// The server: HOST or HOST:PORT (default port 15164)
     host: String,
@@ -27,9 +28,8 @@ pub(crate) struct Args {
     /// Pause between two round trips
     #[arg(short, long, default_value = "100ms", value_parser = humantime::parse_duration)]
     interval: Duration,
-    /// Longest wait for the server
-    #[arg(short, long, default_value = "5s", value_parser = humantime::parse_duration)]
-    timeout: Duration,
+    #[command(flatten)]
+    server: ServerFlags,
     #[command(flatten)]
     json: JsonFlag,
 }
@@ -40,12 +40,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 async fn ping(args: &Args) -> Outcome {
     let mut report = Report::new("ping", 1);
-    let mut options = Options::new(&args.host);
-    options.session.connect_timeout = args.timeout;
+    let options = args.server.options(&args.host)?;
+    let timeout = args.server.timeout;
     let begun = Instant::now();
-    let (federate, callbacks) = Federate::connect(options).await.map_err(|error| {
-        Failure::bad_news(error).hint("is a server running there? `meshrti serve` starts one, on port 15164")
-    })?;
+    let (federate, callbacks) = Federate::connect(options).await.map_err(unreachable)?;
     let connect = begun.elapsed();
     let mut rounds = Rounds::new(0);
     for round in 0..args.count {
@@ -54,13 +52,13 @@ async fn ping(args: &Args) -> Outcome {
         }
         let begun = Instant::now();
         let answer = federate.get_transportation_type_handle("HLAreliable");
-        match tokio::time::timeout(args.timeout, answer).await {
+        match tokio::time::timeout(timeout, answer).await {
             // Outside a federation execution there is no such handle, but the exception is an
             // answer, too.
             Ok(Ok(_) | Err(FederateError::Rti(_))) => rounds.record(begun.elapsed()),
             Ok(Err(error)) => return Err(Failure::bad_news(format_args!("{}: {error}", args.host))),
             Err(_) => {
-                let waited = humantime::format_duration(args.timeout);
+                let waited = humantime::format_duration(timeout);
                 return Err(Failure::bad_news(format_args!(
                     "{}: no answer to round trip {} within {waited}",
                     args.host,
@@ -71,7 +69,7 @@ async fn ping(args: &Args) -> Outcome {
     }
     drop(callbacks);
     // The measurement is complete, so that the result of disconnecting does not matter.
-    let _ = tokio::time::timeout(args.timeout, federate.disconnect()).await;
+    let _ = tokio::time::timeout(timeout, federate.disconnect()).await;
     if !args.json.takes_stdout() {
         say(format_args!(
             "{}: {} round trips, p50 {:.1} µs, p99 {:.1} µs, max {:.1} µs (connected in {:.1} ms)",

@@ -1,6 +1,7 @@
 //! `meshrti serve`: a node that federates can join.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use node::config::network::{LinkEntry, StatePlace, Topology};
 use node::config::{ListenAddress, Network};
@@ -234,6 +235,10 @@ fn network(args: &Args, config: &mut Config, job: Option<&mpi::Job>) -> Result<(
     config.settle_here().map_err(|error| error.to_string())
 }
 
+/// How long a node may take to become a member of its network before it says that it waits. In a
+/// network that works, joining takes a few round trips.
+const QUIET_WAIT: Duration = Duration::from_secs(1);
+
 async fn serve(config: &Config, job: Option<&mpi::Job>) -> Outcome {
     let mut config = config.clone();
     open_files::allow(&config);
@@ -262,8 +267,12 @@ async fn serve(config: &Config, job: Option<&mpi::Job>) -> Outcome {
     for url in node.link_addresses() {
         say(format_args!("{who}listening for nodes on {url}"));
     }
-    say(format_args!("{who}ready"));
-    let stats = node.run(async { drop(stop.await) }).await;
+    let serving = node.serving();
+    let mut run = std::pin::pin!(node.run(async { drop(stop.await) }));
+    let stats = tokio::select! {
+        stats = &mut run => stats,
+        () = announce(serving, &who) => run.await,
+    };
     stopper.abort();
     info!(
         connections = stats.accepted_connections,
@@ -272,6 +281,16 @@ async fn serve(config: &Config, job: Option<&mpi::Job>) -> Outcome {
         "node stopped"
     );
     Ok(Status::Done)
+}
+
+/// Says `ready` once federates are served, and before that, if it takes long, that the node waits.
+async fn announce(serving: impl Future<Output = ()>, who: &str) {
+    let mut serving = std::pin::pin!(serving);
+    if tokio::time::timeout(QUIET_WAIT, &mut serving).await.is_err() {
+        say(format_args!("{who}waiting for its network"));
+        serving.await;
+    }
+    say(format_args!("{who}ready"));
 }
 
 /// Requests an orderly shutdown at the first signal, and ends the process at the second.

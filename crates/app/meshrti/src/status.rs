@@ -5,15 +5,16 @@ mod network;
 mod time;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use federate::{Callback, Callbacks, Federate, FederateError, Options};
+use federate::{Callback, Callbacks, ConnectError, Federate, FederateError};
 use hla::api::RtiConfiguration;
 use kernel::report::{
     FederateReport, FederationReport, NetworkReport, REPORT_SETTING, RefusalReport, SlowTurnsReport,
+    TimeStatus,
 };
 use serde_json::json;
 
+use crate::server::{ServerFlags, unreachable};
 use console::exit::{Failure, Outcome, Status, block_on, say};
 use console::report::{JsonFlag, Report};
 
@@ -25,6 +26,7 @@ Examples:
   meshrti status sim-host:15164
   meshrti status sim-host --json
   meshrti status --time          # who waits for whom in logical time
+  meshrti status --time --federation Range --watch 500ms
 
 Any node of a network can be asked: it knows all nodes and links, and what each node last said of its queues.
 Exit status: 0 the server answers, 1 it does not, or is a node without contact to a majority of its network.")]
@@ -32,18 +34,29 @@ pub(crate) struct Args {
     /// The server: HOST or HOST:PORT (default port 15164)
     #[arg(default_value = "localhost")]
     host: String,
-    /// Longest wait for the server
-    #[arg(short, long, default_value = "5s", value_parser = humantime::parse_duration)]
-    timeout: Duration,
-    /// Show the logical time of each federate, and the federates that hold it up
+    #[command(flatten)]
+    server: ServerFlags,
+    /// Show the logical time of each federate, and the federates and nodes that hold it up
     #[arg(long)]
     time: bool,
+    /// Show only the federation execution NAME
+    #[arg(long, value_name = "NAME")]
+    federation: Option<String>,
+    /// Show only federates called NAME
+    #[arg(long, value_name = "NAME")]
+    federate: Option<String>,
+    /// Ask again after this time, until interrupted
+    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "1s", value_parser = humantime::parse_duration, conflicts_with = "json")]
+    watch: Option<std::time::Duration>,
     #[command(flatten)]
     json: JsonFlag,
 }
 
 /// The report of a server about itself.
+#[derive(Default)]
 struct Found {
+    /// The name of the node that was asked; empty without a network.
+    node: String,
     /// Name of each federation execution, and its implementation of logical time.
     federations: BTreeMap<String, String>,
     /// Name and type of each federate, by federation execution.
@@ -51,18 +64,49 @@ struct Found {
     /// The queues of the federates that are connected to the queried server, by federation
     /// execution and name.
     queues: BTreeMap<(String, String), FederateReport>,
+    /// The logical time of these federates, and of those that hold up others most at other nodes.
+    times: BTreeMap<(String, String), TimeStatus>,
+    /// The nodes of the other federates, by federation execution and name.
+    places: BTreeMap<(String, String), String>,
     /// The object instances of each federation execution at the queried server.
     instances: BTreeMap<String, FederationReport>,
 }
 
 impl Found {
+    /// Forgets federation executions and federates with other names.
+    fn select(&mut self, federation: Option<&str>, federate: Option<&str>) {
+        if let Some(federation) = federation {
+            self.federations.retain(|name, _| name == federation);
+            self.instances.retain(|name, _| name == federation);
+        }
+        if let Some(federate) = federate {
+            self.members.values_mut().for_each(|members| members.retain(|(name, _)| name == federate));
+        }
+    }
+
+    fn place(&self, federation: &str, federate: &str) -> Option<&String> {
+        self.places.get(&(federation.to_owned(), federate.to_owned()))
+    }
+
+    fn time(&self, federation: &str, federate: &str) -> Option<&TimeStatus> {
+        self.times.get(&(federation.to_owned(), federate.to_owned()))
+    }
+
     fn queue(&self, federation: &str, federate: &str) -> Option<&FederateReport> {
         self.queues.get(&(federation.to_owned(), federate.to_owned()))
     }
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    block_on(status(args))
+    block_on(async {
+        loop {
+            let outcome = status(args).await;
+            let Some(interval) = args.watch else { return outcome };
+            outcome?;
+            tokio::time::sleep(interval).await;
+            say("");
+        }
+    })
 }
 
 async fn status(args: &Args) -> Outcome {
@@ -92,21 +136,28 @@ async fn status(args: &Args) -> Outcome {
         args.json.write(&report)?;
         return Ok(Status::BadNews);
     }
-    let mut found = tokio::time::timeout(args.timeout, look(&federate, &mut callbacks))
+    let mut found = tokio::time::timeout(args.server.timeout, look(&federate, &mut callbacks))
         .await
         .map_err(|_| {
-            let waited = humantime::format_duration(args.timeout);
+            let waited = humantime::format_duration(args.server.timeout);
             Failure::bad_news(format_args!("{}: no report within {waited}", args.host))
         })?
         .map_err(|error| Failure::bad_news(format_args!("{}: {error}", args.host)))?;
     let refusals = node.as_ref().map(|node| node.refusals).unwrap_or_default();
     let memory = node.as_ref().map(|node| node.memory.clone()).unwrap_or_default();
-    let (queues, federations) = node.map(|node| (node.federates, node.federations)).unwrap_or_default();
+    let (mut queues, mut federations, mut elsewhere) = (Vec::new(), Vec::new(), Vec::new());
+    if let Some(node) = node {
+        found.times = times(&node);
+        (queues, federations, elsewhere) = (node.federates, node.federations, node.elsewhere);
+        found.node = node.node;
+    }
     found.instances = federations.into_iter().map(|known| (known.name.clone(), known)).collect();
+    found.places = elsewhere.into_iter().map(|place| ((place.federation, place.name), place.node)).collect();
+    found.select(args.federation.as_deref(), args.federate.as_deref());
     found.queues =
         queues.into_iter().map(|queue| ((queue.federation.clone(), queue.name.clone()), queue)).collect();
     // The report is complete, so that the result of disconnecting does not matter.
-    let _ = tokio::time::timeout(args.timeout, federate.disconnect()).await;
+    let _ = tokio::time::timeout(args.server.timeout, federate.disconnect()).await;
     if !args.json.takes_stdout() {
         print(&args.host, &found, args.time);
         if refusals != RefusalReport::default() {
@@ -123,16 +174,32 @@ async fn status(args: &Args) -> Outcome {
 
 /// Connects, and requests a report at the same time. Servers of other vendors do not send one.
 async fn connect(args: &Args) -> Result<(Federate, Callbacks, Option<NetworkReport>), Failure> {
-    let mut options = Options::new(&args.host);
-    options.session.connect_timeout = args.timeout;
-    let (federate, callbacks) = Federate::open(&options).await.map_err(|error| {
-        Failure::bad_news(error).hint("is a server running there? `meshrti serve` starts one, on port 15164")
-    })?;
+    let options = args.server.options(&args.host)?;
+    let (federate, callbacks) = Federate::open(&options).await.map_err(unreachable)?;
     let configuration =
         RtiConfiguration { additional_settings: REPORT_SETTING.to_owned(), ..RtiConfiguration::default() };
-    let answer = federate.request_connect_with_configuration(configuration).await;
-    let answer = answer.map_err(|error| Failure::bad_news(format_args!("{}: {error}", args.host)))?;
+    let answer = match options.credentials {
+        Some(password) => {
+            federate.request_connect_with_configuration_and_credentials(configuration, password).await
+        }
+        None => federate.request_connect_with_configuration(configuration).await,
+    };
+    let answer =
+        answer.map_err(|source| unreachable(ConnectError::Service { address: args.host.clone(), source }))?;
     Ok((federate, callbacks, NetworkReport::from_json(&answer.message)))
+}
+
+/// The logical time of the federates of the node that was asked, and of those that hold up others
+/// most at other nodes, as far as these have announced it.
+fn times(report: &NetworkReport) -> BTreeMap<(String, String), TimeStatus> {
+    let here = report.federates.iter().filter_map(|federate| {
+        Some(((federate.federation.clone(), federate.name.clone()), federate.time.clone()?))
+    });
+    let summaries = report.nodes.iter().filter_map(|node| node.summary.as_ref());
+    let elsewhere = summaries
+        .flat_map(|summary| &summary.holders)
+        .map(|holder| ((holder.federation.clone(), holder.name.clone()), holder.time.clone()));
+    elsewhere.chain(here).collect()
 }
 
 fn print(host: &str, found: &Found, with_time: bool) {
@@ -144,9 +211,9 @@ fn print(host: &str, found: &Found, with_time: bool) {
         let width = members.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
         for (name, kind) in members {
             let queue = found.queue(federation, name).map(describe).unwrap_or_default();
-            say(format_args!("    {name:width$}  {kind}{queue}"));
-            let time = found.queue(federation, name).and_then(|queue| queue.time.as_ref());
-            if with_time && let Some(time) = time {
+            let place = found.place(federation, name).map(|node| format!(": at node {node}"));
+            say(format_args!("    {name:width$}  {kind}{queue}{}", place.unwrap_or_default()));
+            if with_time && let Some(time) = found.time(federation, name) {
                 say(format_args!("    {:width$}  {}", "", time::describe(time)));
             }
         }
@@ -163,8 +230,12 @@ fn describe_instances(known: &FederationReport) -> String {
 }
 
 fn describe(queue: &FederateReport) -> String {
-    let FederateReport { waiting, waiting_bytes, dropped, .. } = queue;
-    format!(": {waiting} callbacks waiting ({waiting_bytes} bytes), {dropped} dropped")
+    let FederateReport { address, lost_ms_left, waiting, waiting_bytes, dropped, .. } = queue;
+    let lost = lost_ms_left.map_or_else(String::new, |left| {
+        format!(" connection lost, resigns in {:.0} s unless it comes back,", left as f64 / 1e3)
+    });
+    let from = if address.is_empty() { String::new() } else { format!(" at {address},") };
+    format!(":{from}{lost} {waiting} callbacks waiting ({waiting_bytes} bytes), {dropped} dropped")
 }
 
 fn describe_refusals(refusals: RefusalReport) -> String {
@@ -192,10 +263,13 @@ fn rows(found: &Found, report: &mut Report) {
                 "time": time,
                 "federate": name,
                 "type": kind,
+                "node": found.place(federation, name).or(queue.map(|_| &found.node)),
+                "address": queue.map(|queue| queue.address.as_str()),
+                "lost_ms_left": queue.and_then(|queue| queue.lost_ms_left),
                 "waiting": queue.map(|queue| queue.waiting),
                 "waiting_bytes": queue.map(|queue| queue.waiting_bytes),
                 "dropped": queue.map(|queue| queue.dropped),
-                "logical_time": queue.and_then(|queue| queue.time.as_ref()),
+                "logical_time": found.time(federation, name),
             }));
         }
     }
@@ -228,8 +302,7 @@ async fn look(federate: &Federate, callbacks: &mut Callbacks) -> Result<Found, F
     for call in calls {
         call.await?;
     }
-    let (members, queues, instances) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-    let mut found = Found { members, queues, instances, federations };
+    let mut found = Found { federations, ..Found::default() };
     while found.members.len() < found.federations.len() {
         let (federation, members) = wait_for(callbacks, members_of).await?;
         if found.federations.contains_key(&federation) {

@@ -105,6 +105,24 @@ fn memory_is_told_per_federate_and_object() {
     );
 }
 
+/// At one node, and at two that must tell each other how far their federates are.
+#[test]
+fn federates_advance_together() {
+    for (nodes, service) in [("1", "advance"), ("2", "next-message")] {
+        let settings = ["grants", "--federates", "4", "--steps", "20", "--messages", "2", "--nodes", nodes];
+        let report = report(&[&settings[..], &["--service", service]].concat());
+        let orders: Vec<_> = report["rows"].as_array().unwrap().iter().map(|row| &row["order"]).collect();
+        assert_eq!(orders, ["timestamp", "receive"]);
+        for row in report["rows"].as_array().unwrap() {
+            assert_numbers(row, &["grants_per_s", "grant_p50_us", "grant_p99_us", "grant_max_us"]);
+            assert_numbers(row, &["floor_p50_us", "grant_p50_ratio"]);
+            assert_eq!(row["grants"], 80);
+            // Two updates of each of four federates to three others, in all but the last steps.
+            assert!(row["delivered"].as_u64() >= Some(19 * 4 * 2 * 3), "{row}");
+        }
+    }
+}
+
 /// More objects than one slice has.
 #[test]
 fn everybody_goes_on_while_one_federate_has_very_many_objects() {
@@ -119,6 +137,7 @@ fn everybody_goes_on_while_one_federate_has_very_many_objects() {
         "resign and delete",
         "register and discover",
         "owner lost",
+        "unpublish",
     ];
     assert_eq!(phases, expected);
     for row in rows {
@@ -147,7 +166,7 @@ fn a_short_run_of_everything_prints_tables() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_an_error() {
+fn an_impossible_measurement_is_an_error() {
     let output = meshrti(&["bench", "latency", "--size", "7"]);
     assert_eq!(output.status.code(), Some(2));
     let output = meshrti(&["bench", "throughput", "--server", "127.0.0.1:1", "--updates", "1"]);

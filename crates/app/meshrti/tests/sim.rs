@@ -365,6 +365,19 @@ fn a_file_has_the_options_of_its_kind() {
 }
 
 #[test]
+fn grant_scale_counts_what_a_grant_of_logical_time_costs() {
+    let report =
+        report(&["grant-scale", "--nodes", "2,3", "--federates", "2", "--steps", "4", "--ratio-max", "9"]);
+    let rows = report["rows"].as_array().expect("rows");
+    let [lock_step, events] =
+        ["lock-step", "events"].map(|name| rows.iter().filter(move |row| row["workload"] == name));
+    assert_eq!(events.count(), 2);
+    let grants: Vec<_> = lock_step.map(|row| row["grants"].as_u64()).collect();
+    assert_eq!(grants, [Some(2 * 2 * 4), Some(3 * 2 * 4)]);
+    assert!(rows.iter().all(|row| row["messages"].as_u64() > Some(0)), "{rows:?}");
+}
+
+#[test]
 fn interest_scale_counts_what_a_change_of_interest_costs() {
     let report = report(&["interest-scale", "--nodes", "6", "--federates", "1"]);
     let rows = report["rows"].as_array().expect("rows");

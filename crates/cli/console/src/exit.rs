@@ -50,6 +50,13 @@ impl Failure {
         self
     }
 
+    /// The failure as the JSON report of a command that has no other.
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "error": { "message": self.what, "hint": self.hint, "exit_status": self.status as u8 },
+        })
+    }
+
     /// The exit status.
     #[must_use]
     pub fn status(&self) -> Status {

@@ -3,6 +3,7 @@
 //! command line ([`size`]), and round trips as figures ([`rounds`]).
 
 pub mod exit;
+pub mod password;
 pub mod progress;
 pub mod report;
 pub mod rounds;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hdrhistogram::Histogram;
+use base::stats::Histogram;
 use serde_json::{Value, json};
 
 /// Longest round trip that is distinguished from longer ones: a minute, in nanoseconds.
@@ -13,31 +13,29 @@ const LONGEST_NS: u64 = 60_000_000_000;
 #[derive(Clone, Debug)]
 pub struct Rounds {
     size_bytes: usize,
-    histogram: Histogram<u64>,
+    nanos: Histogram<1024>,
 }
 
 impl Rounds {
     /// No round trips yet, for messages with `size_bytes` of payload.
     #[must_use]
     pub fn new(size_bytes: usize) -> Self {
-        let histogram = Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("the bounds are in order");
-        Self { size_bytes, histogram }
+        Self { size_bytes, nanos: Histogram::default() }
     }
 
     /// Adds one round trip.
     pub fn record(&mut self, round: Duration) {
-        self.histogram.saturating_record(u64::try_from(round.as_nanos()).unwrap_or(u64::MAX));
+        self.nanos.add(u64::try_from(round.as_nanos()).unwrap_or(u64::MAX).min(LONGEST_NS));
     }
 
     /// Adds all round trips of `other`.
     pub fn add(&mut self, other: &Rounds) {
-        self.histogram.add(&other.histogram).expect("all histograms of this type have the same bounds");
+        self.nanos.merge(&other.nanos);
     }
 
     /// All of them as words for another process: nanoseconds and count.
     pub fn words(&self) -> impl Iterator<Item = String> + '_ {
-        let recorded = self.histogram.iter_recorded();
-        recorded.map(|step| format!("{}:{}", step.value_iterated_to(), step.count_at_value()))
+        self.nanos.bins().map(|(least, _, count)| format!("{least}:{count}"))
     }
 
     /// Adds a word of another process. Returns whether the word is well-formed.
@@ -45,7 +43,7 @@ impl Rounds {
         let numbers =
             word.split_once(':').and_then(|(nanos, count)| Some((nanos.parse().ok()?, count.parse().ok()?)));
         if let Some((nanos, count)) = numbers {
-            self.histogram.saturating_record_n(nanos, count);
+            self.nanos.add_many(LONGEST_NS.min(nanos), count);
         }
         numbers.is_some()
     }
@@ -57,18 +55,18 @@ impl Rounds {
 
     /// Number of round trips.
     pub fn samples(&self) -> u64 {
-        self.histogram.len()
+        self.nanos.count()
     }
 
     /// The value below which `quantile` (0 to 1) of the round trips lie, in microseconds; 0 if
     /// there are none.
     pub fn quantile_us(&self, quantile: f64) -> f64 {
-        micros(self.histogram.value_at_quantile(quantile) as f64)
+        micros(self.nanos.upper_quantile(quantile) as f64)
     }
 
     /// The longest round trip, in microseconds; 0 if there are none.
     pub fn max_us(&self) -> f64 {
-        micros(self.histogram.max() as f64)
+        self.quantile_us(1.0)
     }
 
     /// The row of a report, a flat JSON object. With `floor`, the round trips of the bare network,
@@ -78,13 +76,13 @@ impl Rounds {
         json!({
             "size_bytes": self.size_bytes,
             "samples": self.samples(),
-            "min_us": micros(self.histogram.min() as f64),
+            "min_us": micros(self.nanos.bins().next().map_or(0, |(least, ..)| least) as f64),
             "p50_us": self.quantile_us(0.5),
             "p90_us": self.quantile_us(0.9),
             "p99_us": self.quantile_us(0.99),
             "p999_us": self.quantile_us(0.999),
             "max_us": self.max_us(),
-            "mean_us": micros(self.histogram.mean()),
+            "mean_us": micros(self.nanos.mean()),
             "floor_p50_us": floor.map(|floor| floor.quantile_us(0.5)),
             "floor_p99_us": floor.map(|floor| floor.quantile_us(0.99)),
             "p50_ratio": ratio(0.5),
@@ -143,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_process_says_another_one_has() {
+    fn round_trips_pass_from_process_to_process() {
         let (told, mut heard) = (rounds(7), Rounds::new(16));
         assert!(told.words().all(|word| heard.add_word(&word)));
         assert_eq!(heard.samples(), 100);
@@ -154,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_counts_as_the_longest() {
+    fn excessive_round_trips_count_as_the_longest() {
         let mut rounds = Rounds::new(1);
         rounds.record(Duration::MAX);
         assert!((rounds.max_us() / 60e6 - 1.0).abs() < 0.001);

@@ -5,6 +5,9 @@ use std::io::IsTerminal as _;
 /// The width of tables that go to a file or a pipe, in columns, unless `COLUMNS` says otherwise.
 const WIDTH: usize = 80;
 
+/// The least width of a column whose words are folded. A terminal that is narrower than that wraps.
+const FOLDED_MIN: usize = 20;
+
 /// The space between two columns.
 const GAP: usize = 2;
 
@@ -78,18 +81,43 @@ pub fn layout(lines: &[Vec<String>], sides: &[Side], width: usize) -> String {
     let width_of = |column| lines.iter().map(|line| cell(line, column).chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..sides.len()).map(width_of).collect();
     let row = |line: &Vec<String>, block: &[usize]| {
-        let cells = block.iter().map(|&column| {
-            let (cell, width) = (cell(line, column), widths[column]);
+        let mut text = String::new();
+        for &column in block {
+            let (cell, own) = (cell(line, column), widths[column]);
+            let start = text.chars().count();
             match sides[column] {
-                Side::Left => format!("{cell:<width$}"),
-                Side::Right => format!("{cell:>width$}"),
+                Side::Left if start + own > width && block.last() == Some(&column) => {
+                    text.push_str(&fold(&cell, start, width));
+                }
+                Side::Left => text.push_str(&format!("{cell:<own$}")),
+                Side::Right => text.push_str(&format!("{cell:>own$}")),
             }
-        });
-        cells.collect::<Vec<_>>().join(&" ".repeat(GAP)).trim_end().to_owned()
+            text.push_str(&" ".repeat(GAP));
+        }
+        text.trim_end().to_owned()
     };
     let blocks = blocks(&widths, keys(&widths, sides, width), width);
     let block = |block: &Vec<usize>| lines.iter().map(|line| row(line, block)).collect::<Vec<_>>().join("\n");
     blocks.iter().map(block).collect::<Vec<_>>().join("\n\n")
+}
+
+/// Folds the words of a cell that begins at column `start` and does not fit: what follows stands below
+/// its beginning.
+fn fold(cell: &str, start: usize, width: usize) -> String {
+    let room = width.saturating_sub(start).max(FOLDED_MIN);
+    let mut lines = vec![String::new()];
+    for word in cell.split_whitespace() {
+        let last = lines.last_mut().expect("there is a first line");
+        if last.is_empty() {
+            last.push_str(word);
+        } else if last.chars().count() + 1 + word.chars().count() <= room {
+            last.push(' ');
+            last.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines.join(&format!("\n{}", " ".repeat(start)))
 }
 
 /// The number of leading columns that each block repeats: those of words, as far as they take half
@@ -168,6 +196,17 @@ mod tests {
     }
 
     #[test]
+    fn words_that_do_not_fit_are_folded_below_their_beginning() {
+        let mut table = Table::new(["scenario", "title"]);
+        table.line(["juo".into(), "sites over a wide-area network, as a tree and as a mesh".into()]);
+        table.line(["via".into(), "hosts".into()]);
+        let folded = "scenario  title\njuo       sites over a wide-area\n          network, as a tree and\n          \
+                      as a mesh\nvia       hosts";
+        assert_eq!(table.folded(33), folded);
+        assert!(table.folded(80).lines().count() == 3, "there is room");
+    }
+
+    #[test]
     fn words_stand_on_the_left() {
         let mut table = Table::new(["scenario", "title"]);
         table.line(["juo".into(), "sites over a WAN".into()]);
@@ -176,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_follows_below() {
+    fn columns_that_do_not_fit_follow_below() {
         let mut table = Table::new(["kind", "mean", "p50", "p99", "max"]);
         table.line(["tree".into(), "1.00".into(), "0.90".into(), "2.00".into(), "-".into()]);
         table.line(["mesh".into(), "10.00".into(), "9.00".into(), "20.00".into(), "30.00".into()]);

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_one_peer_can_choose_is_one_address() {
+    fn the_addresses_of_one_peer_count_as_one() {
         let address = |text: &str| Address::from(text.parse::<IpAddr>().unwrap());
         assert_eq!(address("10.0.0.1"), address("::ffff:10.0.0.1"));
         assert_ne!(address("10.0.0.1"), address("10.0.0.2"));

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_never_exceeds_the_total_and_guaranteed_parts_always_fit() {
+    fn accepted_sizes_never_exceed_the_total_and_guaranteed_parts_always_fit() {
         for seed in 0..200 {
             let mut rng = Seed(seed).rng();
             let total = 1 + draw(&mut rng, 1 << 24);

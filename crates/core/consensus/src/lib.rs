@@ -64,6 +64,6 @@ pub use config::{
     Config, ConfigError, ENTRY_BYTES_MAX, MEMBERS_MAX, PENDING_MAX, SNAPSHOT_BYTES_MAX, TOMBSTONES_MAX,
 };
 pub use configuration::Configuration;
-pub use consensus::{Committed, Consensus, Event, Serial, SnapshotError, Status};
+pub use consensus::{Committed, Consensus, Event, Serial, SnapshotError, SnapshotPoint, Status};
 pub use proposals::ProposeError;
 pub use wire::{MessageError, VERSION};

@@ -74,6 +74,10 @@ impl View<'_> {
             Joint::WithoutMe => return self.transfer(),
             Joint::No => {}
         }
+        // A leader that has lost its vote appends nothing more, see `Consensus::hands_over`.
+        if self.members.get(&self.me).is_none_or(|seen| seen.role == Role::Learner) {
+            return self.transfer();
+        }
         let changes = self.changes();
         if !changes.is_empty() {
             return Some(Step::Propose(changes));
@@ -87,8 +91,7 @@ impl View<'_> {
         {
             return Some(Step::Propose(vec![Change::Set(comer, Role::Learner)]));
         }
-        let votes = self.members.get(&self.me).is_some_and(|seen| seen.role == Role::Voter);
-        if votes { None } else { self.transfer() }
+        None
     }
 
     /// Whether the leader wants to leave, and there is no other member and no joiner.

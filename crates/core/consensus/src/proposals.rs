@@ -124,6 +124,7 @@ impl Proposals {
     /// All proposals below `next` are in the log of the leader.
     pub(crate) fn acked(&mut self, next: u64) {
         let next = next.min(self.next());
+        // Progress shows that the path works: the next loss is retried soon again.
         if next > self.acked {
             self.retries = 0;
         }
@@ -143,6 +144,8 @@ impl Proposals {
             return false;
         }
         self.to = to;
+        // A new leader may lack all that its predecessor acknowledged. Exactly once is kept by the
+        // serial numbers.
         self.acked = self.first;
         self.sent = self.first;
         self.flight = 0;
@@ -158,6 +161,8 @@ impl Proposals {
             let len = body.len();
             let fits = self.flight.saturating_add(len) <= config.window_bytes
                 && size.saturating_add(len) <= config.message_bytes;
+            // A proposal over the window goes alone, when nothing else is under way. It would never
+            // go otherwise.
             if !fits && (self.flight > 0 || !some.is_empty()) {
                 break;
             }

@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use base::NodeKey;
+use base::{NodeKey, ReadError, Writer};
 use bytes::{BufMut, Bytes, BytesMut};
 
 use crate::change::Change;
 use crate::config::{MEMBERS_MAX, TOMBSTONES_MAX};
-use crate::wire::{INDEX_MAX, MessageError, Reader, put_len};
+use crate::wire::{INDEX_MAX, MessageError, Reader};
 
 /// The version of the encoding in snapshots.
 const VERSION: u8 = 1;
@@ -93,12 +93,12 @@ impl Replicated {
         let len = 9 + self.serials.len() * 16 + self.removed.len() * 8 + application.len();
         let mut out = BytesMut::with_capacity(len);
         out.put_u8(VERSION);
-        put_len(&mut out, self.serials.len());
+        out.count_le(self.serials.len());
         for (key, next) in &self.serials {
             out.put_u64_le(key.0);
             out.put_u64_le(*next);
         }
-        put_len(&mut out, self.removed.len());
+        out.count_le(self.removed.len());
         self.removed.iter().for_each(|key| out.put_u64_le(key.0));
         out.put_slice(application);
         out.freeze()
@@ -112,7 +112,7 @@ impl Replicated {
         let mut reader = Reader::new(data);
         let got = reader.u8("version of the snapshot")?;
         if got != VERSION {
-            return Err(MessageError::Unknown { item: "version of the snapshot", at: 0, value: got });
+            return Err(ReadError::Unknown { item: "version of the snapshot", at: 0, value: got }.into());
         }
         let mut state = Self::default();
         let members = reader.count("number of members", 16)?;

@@ -46,7 +46,8 @@ impl Group {
                 }
                 while let Some(event) = member.poll_event() {
                     if event == Event::SnapshotWanted {
-                        member.provide_snapshot(self.now, b"state").expect("small");
+                        let point = member.snapshot_point().expect("all is taken");
+                        member.provide_snapshot(self.now, point, b"state").expect("small");
                     }
                 }
                 mail.extend(std::iter::from_fn(|| member.poll_message()).map(|(to, m)| (*from, to, m)));

@@ -71,7 +71,8 @@ impl Group {
         }
         while let Some(event) = member.poll_event() {
             if event == Event::SnapshotWanted {
-                member.provide_snapshot(self.now, b"state").unwrap();
+                let point = member.snapshot_point().unwrap();
+                member.provide_snapshot(self.now, point, b"state").unwrap();
             }
         }
         let mail: Vec<_> = std::iter::from_fn(|| member.poll_message()).collect();
@@ -184,7 +185,7 @@ fn errors_say_what_and_where() {
     assert_eq!(handle(&head(77)), refused("kind at byte 1 has no value 77"));
     assert_eq!(handle(&head(3)), refused("term at byte 10 needs 8 bytes, 0 are left"));
     let long = [&head(6)[..], &[0]].concat();
-    assert_eq!(handle(&long), refused("1 bytes too many from byte 10"));
+    assert_eq!(handle(&long), refused("1 bytes too many from byte 10 on"));
     let other = [1, 6, 9, 0, 0, 0, 0, 0, 0, 0];
     assert_eq!(
         handle(&other),

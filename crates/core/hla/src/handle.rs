@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_invalid_not_broken() {
+    fn unfit_handles_are_invalid_not_broken() {
         let unfit: [&[u8]; 4] = [&[], &[0, 1, 2, 3, 4], &[0xf0, 0, 0, 1], &[1; 16]];
         for octets in unfit {
             assert_eq!(ObjectClassHandle::from_octets(octets), ObjectClassHandle::INVALID, "{octets:?}");

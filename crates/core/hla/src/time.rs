@@ -166,11 +166,6 @@ impl LogicalTime {
         high.difference(low).map(LogicalTimeInterval)
     }
 
-    /// Whether this is the first time of its kind.
-    pub const fn is_initial(self) -> bool {
-        self.0.bits == 0
-    }
-
     /// Whether this is the last time of its kind.
     pub const fn is_final(self) -> bool {
         self.0.bits == self.0.kind.bits_max()
@@ -218,11 +213,6 @@ impl LogicalTimeInterval {
     /// Whether this is the interval of length zero.
     pub const fn is_zero(self) -> bool {
         self.0.bits == 0
-    }
-
-    /// Whether this is the smallest interval above zero.
-    pub const fn is_epsilon(self) -> bool {
-        self.0.bits == 1
     }
 }
 

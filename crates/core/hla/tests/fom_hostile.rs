@@ -39,7 +39,7 @@ fn entity_bombs_and_external_entities() {
 }
 
 #[test]
-fn what_is_no_object_model() {
+fn texts_that_are_no_object_models() {
     assert!(unreadable(b"").contains("empty"));
     assert!(unreadable(b" \n ").contains("empty"));
     assert!(unreadable(b"just text").contains("not well-formed XML"));

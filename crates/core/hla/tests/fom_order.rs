@@ -156,7 +156,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_reads_back_equal(modules in modules()) {
+    fn written_models_read_back_equal(modules in modules()) {
         let (fdd, _) = Fdd::standard(Edition::Hla2025).extend(&modules).unwrap();
         let text = fdd.to_xml();
         let (module, warnings) = Module::read("merged", text.as_bytes(), &Limits::default()).unwrap();

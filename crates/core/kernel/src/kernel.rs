@@ -148,6 +148,13 @@ impl Kernel {
         }
     }
 
+    /// Whether federates have to wait, because this node is not yet a member of its network. Always
+    /// false without a network.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        self.network.as_ref().is_some_and(|network| !network.is_member())
+    }
+
     /// Whether the node may stop after [`Kernel::begin_shutdown`] without harm to its network.
     /// Always true without a network.
     #[must_use]
@@ -313,9 +320,10 @@ impl Kernel {
             return false;
         }
         let why = match network.awaited_voters() {
-            None => {
-                "this node is not part of its network: no link leads to a member that lets it in".to_owned()
-            }
+            None => format!(
+                "this node is not part of its network: no link leads to a member that lets it in{}",
+                network.failed_targets()
+            ),
             Some(names) => format!(
                 "this node is not part of its network: it waits until a majority of the nodes that voted last is there: {}",
                 names.join(", ")
@@ -450,9 +458,12 @@ impl Kernel {
             _ => return,
         };
         let federations = self.rti.status();
+        let presence = |caller| self.endpoint.presence(self.sessions.key(caller)?);
         let mut report = match &self.network {
-            Some(network) => NetworkReport::of(&network.status(&self.rti), &federations),
-            None => NetworkReport::alone(&federations),
+            Some(network) => {
+                NetworkReport::of(self.rti.now(), &network.status(&self.rti), &federations, &presence)
+            }
+            None => NetworkReport::alone(&federations, &presence),
         };
         report.slow_turns = SlowTurnsReport::of(&self.slow_turns);
         report.refusals = self.refusals();

@@ -140,9 +140,12 @@ impl Kernel {
 
     fn settle_memory(&mut self, now: Moment, sums: Sums) -> bool {
         self.memory.set_used(sums);
-        let (models, federations) =
-            (self.memory.budget.bound(MemoryUse::Models), self.memory.budget.bound(MemoryUse::Federations));
-        self.rti.set_memory_bounds(MemoryBounds { models, federations });
+        let bound = |of| self.memory.budget.bound(of);
+        self.rti.set_memory_bounds(MemoryBounds {
+            models: bound(MemoryUse::Models),
+            federations: bound(MemoryUse::Federations),
+            links: bound(MemoryUse::Links),
+        });
         let mut ended = self.review_input(now);
         ended |= self.review_output(now);
         let trimmed = self.review_history() | self.review_links();
@@ -187,7 +190,7 @@ impl Kernel {
         let (clients, services) = (self.endpoint.usage(), self.rti.memory());
         let queued_for_nodes = self.network.as_ref().map_or(0, |network| network.queued_bytes());
         let queues = clients.unsent + services.queues;
-        let links = queued_for_nodes + services.repairs;
+        let links = queued_for_nodes + services.peer_messages + services.repairs + services.reordering;
         [clients.input, queues, clients.history, services.models, services.federations, links]
     }
 

@@ -6,23 +6,21 @@
 //! that in text, as the standard requires (1516.1-2025, 4.2).
 
 mod channel;
-mod group;
 mod link;
 mod memory;
-mod time;
 
 pub use channel::ChannelReport;
-pub use group::GroupReport;
 pub use link::{DatagramReport, LinkEndReport};
 pub use memory::{MemoryReport, MemoryUseReport};
-pub use time::TimeReport;
+pub use rti::TimeStatus;
 
 use crate::SlowTurns;
-use crate::network::NetworkStatus;
-use base::NodeKey;
+use crate::network::{GroupStatus, NetworkStatus};
+use base::{Address, Moment, NodeKey};
 use overlay::{LinkView, NodeView, TargetPhase};
-use rti::FederationStatus;
+use rti::{CallerId, FederationStatus, NodeId};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// The additional setting that asks for a report.
 pub const REPORT_SETTING: &str = "MeshRTI.report=network";
@@ -49,6 +47,9 @@ pub struct NetworkReport {
     /// The federates that are joined at the node that was asked, with their queues there.
     #[serde(default)]
     pub federates: Vec<FederateReport>,
+    /// The federates that are joined at other nodes.
+    #[serde(default)]
+    pub elsewhere: Vec<PlaceReport>,
     /// The federation executions in which the node that was asked takes part.
     #[serde(default)]
     pub federations: Vec<FederationReport>,
@@ -107,6 +108,17 @@ pub struct FederationReport {
     pub unowned: usize,
 }
 
+/// The node that a federate is connected to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlaceReport {
+    /// The federation execution.
+    pub federation: String,
+    /// The name of the federate.
+    pub name: String,
+    /// The name of the node.
+    pub node: String,
+}
+
 /// A federate, as seen by the node that it is connected to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FederateReport {
@@ -114,6 +126,13 @@ pub struct FederateReport {
     pub federation: String,
     /// Its name.
     pub name: String,
+    /// The address of its client.
+    #[serde(default)]
+    pub address: String,
+    /// How long its session is still kept, in ms, if its connection is lost. Then the federate
+    /// resigns.
+    #[serde(default)]
+    pub lost_ms_left: Option<u64>,
     /// Callbacks that wait for it.
     pub waiting: usize,
     /// Bytes of callbacks that wait for it.
@@ -122,7 +141,7 @@ pub struct FederateReport {
     pub dropped: u64,
     /// Its logical time, if it has used time management.
     #[serde(default)]
-    pub time: Option<TimeReport>,
+    pub time: Option<TimeStatus>,
 }
 
 /// A node.
@@ -167,6 +186,9 @@ pub struct NodeSummary {
     pub submitted_messages: u64,
     /// Reliable messages that it has requested again from others.
     pub asked_again: u64,
+    /// For each federation execution in logical time, the federate there that holds up others most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub holders: Vec<HolderReport>,
     /// The clients of its routers for its neighbours; empty when there are too many to announce.
     pub channels: Vec<ChannelReport>,
     /// The ends of its links; empty when there are too many to announce.
@@ -174,7 +196,19 @@ pub struct NodeSummary {
     pub links: Vec<LinkEndReport>,
     /// The multicast groups that it takes part in; empty when there are too many to announce.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub groups: Vec<GroupReport>,
+    pub groups: Vec<GroupStatus>,
+}
+
+/// The federate of a node that holds up others most in logical time: the one with the least time
+/// stamp that it may still send.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HolderReport {
+    /// The federation execution.
+    pub federation: String,
+    /// Its name.
+    pub name: String,
+    /// Its logical time.
+    pub time: TimeStatus,
 }
 
 /// A link between two nodes.
@@ -206,7 +240,7 @@ pub struct TargetReport {
 
 impl NetworkReport {
     /// The report of a node without a network.
-    pub(crate) fn alone(federations: &[FederationStatus]) -> Self {
+    pub(crate) fn alone(federations: &[FederationStatus], presence: &Presence<'_>) -> Self {
         Self {
             node: String::new(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -216,7 +250,8 @@ impl NetworkReport {
             nodes: Vec::new(),
             links: Vec::new(),
             targets: Vec::new(),
-            federates: federates(federations),
+            federates: federates(federations, presence),
+            elsewhere: Vec::new(),
             federations: federations.iter().map(federation).collect(),
             slow_turns: SlowTurnsReport::default(),
             refusals: RefusalReport::default(),
@@ -224,7 +259,12 @@ impl NetworkReport {
         }
     }
 
-    pub(crate) fn of(status: &NetworkStatus, federations: &[FederationStatus]) -> Self {
+    pub(crate) fn of(
+        now: Moment,
+        status: &NetworkStatus,
+        federations: &[FederationStatus],
+        presence: &Presence<'_>,
+    ) -> Self {
         let name = |key: NodeKey| {
             let node = status.map.nodes.iter().find(|node| node.key == key);
             node.map_or_else(|| key.to_string(), |node| node.name.clone())
@@ -258,10 +298,14 @@ impl NetworkReport {
             topology: status.topology.to_string(),
             member: status.member,
             quorum: status.quorum,
-            nodes: status.map.nodes.iter().map(|node| node_report(status, node)).collect(),
+            nodes: status.map.nodes.iter().map(|node| node_report(now, status, node)).collect(),
             links: status.map.links.iter().map(link).collect(),
             targets: status.targets.iter().map(target).collect(),
-            federates: federates(federations),
+            federates: federates(federations, presence),
+            elsewhere: elsewhere(federations, |node| {
+                let member = status.members.iter().find(|member| member.node == Some(node));
+                member.map_or_else(|| node.to_string(), |member| name(member.key))
+            }),
             federations: federations.iter().map(federation).collect(),
             slow_turns: SlowTurnsReport::default(),
             refusals: RefusalReport::default(),
@@ -285,28 +329,50 @@ fn federation(status: &FederationStatus) -> FederationReport {
     FederationReport { name: status.name.clone(), instances: status.instances, unowned: status.unowned }
 }
 
-fn federates(federations: &[FederationStatus]) -> Vec<FederateReport> {
+/// The address of a caller and, if its connection is lost, the time for which it is waited for.
+pub(crate) type Presence<'a> = dyn Fn(CallerId) -> Option<(Address, Option<Duration>)> + 'a;
+
+fn elsewhere(federations: &[FederationStatus], node_name: impl Fn(NodeId) -> String) -> Vec<PlaceReport> {
+    let all = federations.iter().flat_map(|federation| {
+        federation.elsewhere.iter().map(move |(name, node)| (federation.name.clone(), name.clone(), *node))
+    });
+    all.map(|(federation, name, node)| PlaceReport { federation, name, node: node_name(node) }).collect()
+}
+
+fn federates(federations: &[FederationStatus], presence: &Presence<'_>) -> Vec<FederateReport> {
     let all =
         federations.iter().flat_map(|federation| federation.federates.iter().map(move |f| (federation, f)));
-    all.map(|(federation, federate)| FederateReport {
-        federation: federation.name.clone(),
-        name: federate.name.clone(),
-        waiting: federate.waiting,
-        waiting_bytes: federate.waiting_bytes,
-        dropped: federate.dropped,
-        time: federate.time.as_ref().map(TimeReport::of),
+    all.map(|(federation, federate)| {
+        let (address, left) = presence(federate.caller).unzip();
+        FederateReport {
+            federation: federation.name.clone(),
+            name: federate.name.clone(),
+            address: address.map_or_else(String::new, |address| address.to_string()),
+            lost_ms_left: left.flatten().map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
+            waiting: federate.waiting,
+            waiting_bytes: federate.waiting_bytes,
+            dropped: federate.dropped,
+            time: federate.time.clone(),
+        }
     })
     .collect()
 }
 
-fn node_report(status: &NetworkStatus, node: &NodeView) -> NodeReport {
+fn node_report(now: Moment, status: &NetworkStatus, node: &NodeView) -> NodeReport {
     let member = status.members.iter().find(|member| member.key == node.key);
     let mut summary: Option<NodeSummary> = serde_json::from_slice(&node.info).ok();
     if let (Some(summary), true) = (&mut summary, node.key == status.key) {
         // Of its own links a node knows more than it last announced, because announcements are
         // bounded.
         summary.links = LinkEndReport::all(&status.links, |link| status.traffic.get(&link).copied());
-        summary.groups = status.groups.iter().map(GroupReport::of).collect();
+        summary.groups = status.groups.clone();
+        // Its federates are in the report themselves.
+        summary.holders.clear();
+    }
+    // The state that was announced has lasted longer by now.
+    let age = u64::try_from(now.since(node.info_received).as_millis()).unwrap_or(u64::MAX);
+    for holder in summary.iter_mut().flat_map(|summary| &mut summary.holders) {
+        holder.time.lasts_ms = holder.time.lasts_ms.saturating_add(age);
     }
     NodeReport {
         name: node.name.clone(),
@@ -321,9 +387,29 @@ fn node_report(status: &NetworkStatus, node: &NodeView) -> NodeReport {
     }
 }
 
+impl HolderReport {
+    /// At most this many are announced.
+    const MAX: usize = 16;
+
+    /// The holders among the federates of this node.
+    pub(crate) fn all(federations: &[FederationStatus]) -> Vec<Self> {
+        let holder = |federation: &FederationStatus| {
+            let name = federation.least.as_ref()?;
+            let federate = federation.federates.iter().find(|federate| federate.name == *name)?;
+            let time = federate.time.clone()?;
+            Some(Self { federation: federation.name.clone(), name: name.clone(), time })
+        };
+        federations.iter().filter_map(holder).take(Self::MAX).collect()
+    }
+
+    fn news(&self) -> Self {
+        Self { time: TimeStatus { lasts_ms: 0, ..self.time.clone() }, ..self.clone() }
+    }
+}
+
 impl NodeSummary {
-    /// The encoded summary to announce. If it is longer than `max` bytes, it omits links and groups
-    /// first, then channels.
+    /// The encoded summary to announce. If it is longer than `max` bytes, it omits links, groups
+    /// and holders first, then channels.
     pub(crate) fn to_octets(&self, max: usize) -> Vec<u8> {
         let octets =
             |summary: &Self| serde_json::to_vec(summary).expect("strings and numbers can be written");
@@ -331,7 +417,7 @@ impl NodeSummary {
         if all.len() <= max {
             return all;
         }
-        let mut short = Self { links: Vec::new(), groups: Vec::new(), ..self.clone() };
+        let mut short = Self { links: Vec::new(), groups: Vec::new(), holders: Vec::new(), ..self.clone() };
         let without_links = octets(&short);
         if without_links.len() <= max {
             return without_links;
@@ -345,7 +431,8 @@ impl NodeSummary {
     pub(crate) fn news(&self) -> Self {
         Self {
             links: self.links.iter().map(LinkEndReport::news).collect(),
-            groups: self.groups.iter().map(GroupReport::news).collect(),
+            holders: self.holders.iter().map(HolderReport::news).collect(),
+            groups: self.groups.iter().map(GroupStatus::news).collect(),
             ..self.clone()
         }
     }
@@ -363,6 +450,7 @@ mod tests {
         let federate = rti::FederateStatus {
             name: "f".to_owned(),
             federate_type: "t".to_owned(),
+            caller: CallerId(7),
             waiting: 2,
             waiting_bytes: 30,
             dropped: 9,
@@ -374,11 +462,22 @@ mod tests {
             instances: 3,
             unowned: 1,
             federates: vec![federate],
+            least: Some("f".to_owned()),
+            elsewhere: vec![("g".to_owned(), NodeId(2))],
         }];
+        let presence = |caller: CallerId| {
+            let address = Address::from(std::net::IpAddr::from([192, 0, 2, 1]));
+            (caller == CallerId(7)).then_some((address, Some(Duration::from_secs(3))))
+        };
         let refusals = RefusalReport { connections: 5, ..RefusalReport::default() };
-        let report = NetworkReport { node: "A".to_owned(), refusals, ..NetworkReport::alone(&federations) };
+        let report =
+            NetworkReport { node: "A".to_owned(), refusals, ..NetworkReport::alone(&federations, &presence) };
         assert_eq!((report.federations[0].instances, report.federations[0].unowned), (3, 1));
         assert_eq!((report.federates[0].waiting, report.federates[0].dropped), (2, 9));
+        let (address, left) = (report.federates[0].address.as_str(), report.federates[0].lost_ms_left);
+        assert_eq!((address, left), ("192.0.2.1", Some(3_000)));
+        let places = elsewhere(&federations, |node| format!("N{}", node.0));
+        assert_eq!((places[0].name.as_str(), places[0].node.as_str()), ("g", "N2"));
         assert_eq!(NetworkReport::from_json(&report.to_json()), Some(report));
         assert_eq!(NetworkReport::from_json("settings not known here: MeshRTI.report"), None);
     }

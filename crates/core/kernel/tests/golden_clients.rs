@@ -1,11 +1,15 @@
 //! Sessions of real clients as text, byte for byte.
 //!
 //! Each file under `tests/golden` was recorded between `meshrti serve` and two unmodified clients
-//! of the open-source FedProClient (C++ and Java, HLA 4 and HLA Evolved) that chat. A proxy passed
-//! on one message at a time. Everything is as it was on the wire, session ids included, in the
-//! order of the recording. To make it possible to keep the recordings here, the clients were given
-//! object models of our own under the file names that they ask for (`chat-hla4.xml` and
-//! `chat-evolved.xml` beside the transcripts; Java sends them in a ZIP archive).
+//! of the open-source FedProClient (C++ and Java, HLA 4 and HLA Evolved). A proxy passed on one
+//! message at a time. Everything is as it was on the wire, session ids included, in the order of
+//! the recording.
+//!
+//! In most of them two people chat: the samples of that project, which were given object models of
+//! our own under the file names that they ask for (`chat-hla4.xml` and `chat-evolved.xml` beside
+//! the transcripts; Java sends them in a ZIP archive), to make it possible to keep the recordings
+//! here. In those that begin with `time`, a client in C++ and one in Java share a logical time:
+//! federates of our own, with `range-hla4.xml`, use the services of clause 8.
 
 // The lines of transcripts are implemented in one place. This package may use that of the other
 // one.
@@ -70,4 +74,6 @@ transcripts! {
     java_evolved
     cpp_hla4_resume
     java_hla4_resume
+    time_cpp_hla4_java_evolved
+    time_java_hla4_cpp_evolved
 }

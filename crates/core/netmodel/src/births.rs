@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_asked_ahead_of_time_sends_the_same() {
+    fn a_source_asked_ahead_of_time_sends_the_same() {
         for sources in [1, 2, 7, 300] {
             let sent = all(true, sources);
             assert_eq!(sent, all(false, sources));

@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_reached_is_told() {
+    fn unreachable_hosts_are_reported() {
         let mut builder = Builder::new(2, 2, 4, vec![class("host")]).unwrap();
         builder.cable(0, 2, 0);
         builder.cable(1, 3, 0);

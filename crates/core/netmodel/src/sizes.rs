@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_told() {
+    fn invalid_values_are_reported() {
         let say = |sizes: Sizes| SizeDraws::new(&sizes, 1, Seed(1)).map(|_| ()).unwrap_err().to_string();
         assert!(say(Sizes::Constant(0)).contains("a size of 0 bytes"));
         assert!(say(Sizes::Pareto { mean: 9, alpha: 1.0 }).contains("alpha is 1; expected more than 1"));

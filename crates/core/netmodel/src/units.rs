@@ -88,9 +88,13 @@ impl fmt::Debug for Picos {
     }
 }
 
-/// Writes the time in the largest unit in which it is a whole number: `2450ns`.
+/// Writes the time in the largest unit in which it is a whole number: `2450ns`. No time is `0s`,
+/// since nobody means picoseconds by it.
 impl fmt::Display for Picos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 == 0 {
+            return f.write_str("0s");
+        }
         write_whole(f, self.0, &TIMES)
     }
 }
@@ -279,7 +283,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn no_time_is_written_in_seconds() {
+        assert_eq!(Picos(0).to_string(), "0s");
+        assert_eq!(Picos(1).to_string(), "1ps");
+        assert_eq!(parse_time("0s"), Ok(Picos(0)));
+    }
+
+    #[test]
+    fn written_values_are_read_back() {
         for time in [Picos(1), Picos::from_nanos(2_450), Picos::from_secs(10), Picos(306_242_991)] {
             assert_eq!(parse_time(&time.to_string()), Ok(time));
         }

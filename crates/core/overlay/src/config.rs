@@ -109,7 +109,9 @@ pub struct Timing {
     /// A link on which nothing but answers has been sent for this long carries a keep-alive.
     /// Default 500 ms.
     pub keep_alive: Duration,
-    /// A link on which nothing has been heard for this long is dead. Default 2.5 s.
+    /// A link on which nothing has been heard for this long is dead. After links to the same node
+    /// that died before `steady_after`, the next one may be silent for up to four times as long.
+    /// Default 2.5 s.
     pub silence_max: Duration,
     /// A link on which no greetings have been exchanged within this time is closed. Default 3 s.
     pub greeting_max: Duration,
@@ -152,20 +154,32 @@ pub struct Timing {
 impl Default for Timing {
     fn default() -> Self {
         Self {
+            // A dead neighbour is noticed after five keep-alives. Fewer would take a pause of the
+            // scheduler or a congested link for a death; more would delay the removal of dead members.
             keep_alive: Duration::from_millis(500),
             silence_max: Duration::from_millis(2_500),
             greeting_max: Duration::from_secs(3),
             close_max: Duration::from_secs(1),
+            // Changes come in groups: a node that dies takes all its links with it. One computation
+            // serves them all. Under constant change the wait doubles up to the maximum.
             settle: Duration::from_millis(10),
             settle_max: Duration::from_millis(160),
             info_interval: Duration::from_secs(1),
+            // Longer than a restart of a host takes, so that a node that comes back is still known
+            // by its name.
             forget_after: Duration::from_secs(300),
+            // The map may name a link that is just being replaced. A cycle that lasts for several
+            // round trips of a wide-area network is real.
             cycle_after: Duration::from_millis(200),
+            // Two nodes that both just joined get their link by themselves within this time.
             tunnel_after: Duration::from_secs(1),
             tunnel_retry: Duration::from_millis(500),
             learn_after: Duration::from_secs(2),
             steady_after: Duration::from_secs(1),
+            // A node that has just been started again is reached after tens of milliseconds; one
+            // that is down costs a connection every five seconds.
             backoff: Backoff::default(),
+            // Logs of two hosts can be compared by eye up to this.
             clock_tolerance: Duration::from_secs(1),
             clock_max: Duration::from_secs(60),
         }
@@ -198,11 +212,14 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
+            // Four times the nodes that were simulated. A digest of this many fits into a frame.
             nodes_max: 4_096,
             map_bytes_max: 64 << 20,
             links_max: NEIGHBOURS_MAX,
             body_bytes_max: 64 << 20,
+            // On a link of 10 Mbit/s a piece takes 13 ms: so long may it delay an urgent message.
             piece_bytes_max: 16 << 10,
+            // It has to hold the longest body, see `checked`.
             queue_bytes_max: 64 << 20,
             reassembly_bytes_max: 128 << 20,
             tunnel_bytes_max: 1 << 20,

@@ -2,7 +2,7 @@
 
 use crate::config::{INFO_BYTES_MAX, NAME_BYTES_MAX, TERMS_BYTES_MAX, TopologyKind, URL_BYTES_MAX, URLS_MAX};
 use crate::wire;
-use base::NodeKey;
+use base::{NodeKey, ReadError};
 use std::time::Duration;
 
 /// A setting that is out of range.
@@ -92,46 +92,9 @@ pub enum FrameError {
         /// The peer's version.
         got: u8,
     },
-    /// The frame ends too early.
-    #[error("{item} at byte {at} needs {need} bytes, {left} are left")]
-    Truncated {
-        /// The field that was being read.
-        item: &'static str,
-        /// Offset of the field.
-        at: usize,
-        /// Bytes needed.
-        need: usize,
-        /// Bytes left.
-        left: usize,
-    },
-    /// The frame has bytes behind its last field.
-    #[error("{extra} bytes too many from byte {at} on")]
-    Trailing {
-        /// Offset of the first of them.
-        at: usize,
-        /// Number of them.
-        extra: usize,
-    },
-    /// A length or a number is over its limit.
-    #[error("{item} of {len}, the limit is {limit}")]
-    TooLong {
-        /// The field.
-        item: &'static str,
-        /// The length in bytes, or the number of elements.
-        len: usize,
-        /// The limit.
-        limit: usize,
-    },
-    /// A value that is invalid or contradicts another one.
-    #[error("{item} at byte {at}: {why}")]
-    Value {
-        /// The field.
-        item: &'static str,
-        /// Offset of the field.
-        at: usize,
-        /// The rule that the value breaks.
-        why: &'static str,
-    },
+    /// A field cannot be read.
+    #[error(transparent)]
+    Field(#[from] ReadError),
     /// A frame that may not come at this time.
     #[error("{item} where {wanted} is due")]
     Unexpected {
@@ -182,6 +145,14 @@ pub enum Refusal {
         other: String,
         /// The network of that node.
         to: u64,
+    },
+    /// This node has given up the peer's network and looks for the one to which that yields.
+    #[error("network {network:016x} yields to another one, which node {name} looks for")]
+    GivenUp {
+        /// Name of this node.
+        name: String,
+        /// The peer's network.
+        network: u64,
     },
     /// Another live node has the same name.
     #[error(
@@ -303,12 +274,15 @@ impl Refusal {
             Self::Leaving => 13,
             Self::Clock { .. } => 14,
             Self::Yields { .. } => Self::YIELDS,
+            Self::GivenUp { .. } => Self::GIVEN_UP,
         }
     }
 
     pub(crate) const ALREADY_LINKED: u8 = 9;
     /// The [code](Self::code) of [`Refusal::Yields`].
     pub const YIELDS: u8 = 15;
+    /// The [code](Self::code) of [`Refusal::GivenUp`].
+    pub const GIVEN_UP: u8 = 16;
 
     pub(crate) fn of(error: FrameError) -> Self {
         match error {

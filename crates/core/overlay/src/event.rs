@@ -111,6 +111,9 @@ pub enum Event {
         /// The node.
         key: NodeKey,
     },
+    /// A link somewhere in the network is gone, and routes avoid it. Messages that were on their way
+    /// over it may be lost.
+    RoutesChanged,
     /// A message to this node.
     Received {
         /// The sender.

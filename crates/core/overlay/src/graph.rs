@@ -45,6 +45,12 @@ impl Routes {
         self.to.get(&key).map(|route| route.next)
     }
 
+    /// Whether an edge of `other` is missing here.
+    pub(crate) fn lack_edge_of(&self, other: &Self) -> bool {
+        let here: BTreeSet<_> = self.edges.iter().map(|edge| (edge.low, edge.high)).collect();
+        other.edges.iter().any(|edge| !here.contains(&(edge.low, edge.high)))
+    }
+
     pub(crate) fn in_tree(&self, a: NodeKey, b: NodeKey) -> bool {
         self.tree.contains(&(a.min(b), a.max(b)))
     }
@@ -55,7 +61,9 @@ impl Routes {
 /// trip move no path.
 pub(crate) fn cost(rtt_micros: u32) -> u32 {
     match rtt_micros / 1_000 {
+        // Links within a site are equal: below a millisecond, hops count.
         0 => 1,
+        // Powers of two, so that measurements that differ by a little give the same tree.
         millis => 1 + (1 << millis.ilog2()),
     }
 }
@@ -95,6 +103,7 @@ fn edges(own: usize, links: &BTreeMap<NodeKey, u32>, map: &Map, keys: &[NodeKey]
     let mut edges = Vec::new();
     for (at, entry) in entries.iter().enumerate().filter(|(at, entry)| *at != own && !entry.leaving) {
         for &(other, rtt) in &entry.neighbours {
+            // A link counts when both ends name it. Each is seen once, from the lower key.
             let rtt_back = if other == keys[own] {
                 // The advertised value comes first: all nodes must see the same cost.
                 let advertised = || own_entry.and_then(|own| own.rtt_to(entry.key));
@@ -106,6 +115,8 @@ fn edges(own: usize, links: &BTreeMap<NodeKey, u32>, map: &Map, keys: &[NodeKey]
                 None
             };
             if let (Some(rtt_back), Ok(other)) = (rtt_back, keys.binary_search(&other)) {
+                // The worse of two measurements: the ends may measure differently, and all nodes
+                // must agree.
                 edges.push((cost(rtt.max(rtt_back)), at.min(other), at.max(other)));
             }
         }
@@ -133,6 +144,8 @@ fn shortest(own: usize, edges: &[Step], nodes: usize) -> Vec<Option<Cost>> {
             continue;
         }
         for &(other, step) in &around[at] {
+            // Ties go to fewer hops, then to the lower key: the order is total, and every node
+            // chooses alike.
             let route = (cost + u64::from(step), hops + 1, if at == own { other } else { next });
             if !done[other] && best[other].is_none_or(|known| route < known) {
                 best[other] = Some(route);

@@ -108,6 +108,8 @@ pub(crate) struct Link {
     pub(crate) entries_next: bool,
     pub(crate) ready: Ready,
     pub(crate) last_heard: Moment,
+    /// The longest time that nothing may be heard on this link.
+    pub(crate) silence_max: Duration,
     /// When something other than an answer to a keep-alive was last sent.
     pub(crate) last_sent: Moment,
     /// When the last keep-alive was sent.
@@ -155,6 +157,7 @@ impl Link {
             entries_next: true,
             ready: Ready::Idle,
             last_heard: now,
+            silence_max: Duration::MAX,
             last_sent: now,
             last_ping: now,
             up_since: now,
@@ -170,6 +173,11 @@ impl Link {
             sent_frames: 0,
             received_frames: 0,
         }
+    }
+
+    /// The time from its first frame as a link to a neighbour to the last one that was heard.
+    pub(crate) fn heard_for(&self) -> Duration {
+        self.last_heard.since(self.up_since)
     }
 
     pub(crate) fn peer_key(&self) -> Option<NodeKey> {
@@ -189,6 +197,8 @@ impl Link {
 
     /// The shortest of the last round trips, in microseconds; 0 before the first.
     pub(crate) fn rtt_micros(&self) -> u32 {
+        // The least of several: queues only ever add to a round trip, and the path is what is to be
+        // measured.
         self.rtts.iter().copied().min().unwrap_or(0)
     }
 
@@ -201,6 +211,8 @@ impl Link {
                 let wide = |small: u32, large: u32| {
                     u64::from(large) > 2 * u64::from(small) + u64::from(RTT_NEWS_MICROS)
                 };
+                // A new cost makes every node compute its routes again. It is worth that when it
+                // doubles.
                 if wide(advertised, rtt) || wide(rtt, advertised) { rtt } else { advertised }
             }
             None => rtt,

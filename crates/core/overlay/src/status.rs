@@ -1,7 +1,7 @@
 //! The network as one node sees it, and counters.
 
 use crate::{LinkId, TargetId};
-use base::NodeKey;
+use base::{Moment, NodeKey};
 use bytes::Bytes;
 use std::time::Duration;
 
@@ -25,6 +25,8 @@ pub struct NodeView {
     pub urls: Vec<String>,
     /// The information blob of its application.
     pub info: Bytes,
+    /// When the node that was asked received this information.
+    pub info_received: Moment,
     /// Whether a path leads there. True for the node that was asked.
     pub reachable: bool,
     /// The node has announced that it leaves.

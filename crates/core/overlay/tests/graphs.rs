@@ -4,7 +4,7 @@ mod common;
 
 use base::Seed;
 use common::{Failure, Net};
-use overlay::{Config, Refusal, TopologyKind};
+use overlay::{Config, Event, Refusal, TopologyKind};
 use std::time::Duration;
 
 fn redundant(_: usize, config: &mut Config) {
@@ -126,4 +126,66 @@ fn a_tree_needs_no_redundancy_and_survives_flaps() {
         assert!((0..12).all(|index| net.node(index).app.refusals.is_empty()));
         net.check_silence();
     }
+}
+
+/// Messages of a node may be lost with a link between two others, while all nodes stay within reach.
+#[test]
+fn nodes_learn_of_lost_links_between_others() {
+    let mut net = Net::graph(Seed(2), TopologyKind::Graph, 4, &[(0, 1), (1, 2), (2, 3), (3, 0)], redundant);
+    let told =
+        |net: &Net| net.node(0).app.other.iter().filter(|event| **event == Event::RoutesChanged).count();
+    net.run_for(Duration::from_secs(5));
+    assert_eq!(told(&net), 0);
+    net.cut(1, 2, Failure::Loud);
+    net.run_for(Duration::from_secs(1));
+    assert_eq!(told(&net), 1);
+    net.heal(1, 2);
+    net.run_for(Duration::from_secs(5));
+    assert_eq!(told(&net), 1, "the link is back, and nothing is lost by that");
+}
+
+/// How long a link between nodes 0 and 1 lasts from now on, when nothing passes from now on.
+fn silence(net: &mut Net) -> Duration {
+    let (start, before) = (net.now, net.node(0).overlay.stats().silent_links);
+    net.cut(0, 1, Failure::Silent);
+    while net.node(0).overlay.stats().silent_links == before {
+        net.run_for(Duration::from_millis(10));
+    }
+    net.now - start
+}
+
+/// Heals the way between nodes 0 and 1, and waits until a link is there.
+fn link(net: &mut Net) {
+    net.heal(0, 1);
+    let other = net.key(1);
+    while !net.node(0).app.neighbours.contains_key(&other) {
+        net.run_for(Duration::from_millis(10));
+    }
+}
+
+/// The first frames of a link may need longer than the silence that it may keep: links that replace it would
+/// fall silent for ever.
+#[test]
+fn each_link_that_is_silent_before_it_is_steady_gives_the_next_one_more_time() {
+    let mut net = Net::graph(Seed(1), TopologyKind::Graph, 2, &[(0, 1)], |_, config| {
+        config.network = 7;
+        config.timing.silence_max = Duration::from_millis(800);
+    });
+    let about = |waits: Duration, times: u32| {
+        let expected = Duration::from_millis(800) * times;
+        assert!(
+            expected.abs_diff(waits) < Duration::from_millis(100),
+            "{waits:?} instead of {expected:?}, {times} times the usual silence"
+        );
+    };
+    for times in [1, 2, 4, 4] {
+        link(&mut net);
+        about(silence(&mut net), times);
+    }
+    // A link that was steady shows that the way is as fast as it was.
+    link(&mut net);
+    net.run_for(Duration::from_secs(5));
+    silence(&mut net);
+    link(&mut net);
+    about(silence(&mut net), 1);
 }

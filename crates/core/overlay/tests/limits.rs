@@ -97,7 +97,7 @@ fn urgent_goes_first_and_long_bodies_are_cut_into_pieces() {
 }
 
 #[test]
-fn what_cannot_be_sent_says_why() {
+fn an_impossible_message_is_refused_with_the_reason() {
     let (mut a, _b) = linked(|_| {});
     let far = NodeKey(9);
     assert_eq!(a.send(NOW, far, Bytes::new(), true), Err(SendError::Unreachable(far)));
@@ -206,7 +206,7 @@ fn silence_is_death_but_not_when_this_node_slept() {
 }
 
 #[test]
-fn who_does_not_greet_or_take_the_last_frames_is_closed() {
+fn a_peer_that_does_not_greet_or_take_the_last_frames_is_closed() {
     let mut a = Overlay::new(config(1)).expect("sound");
     a.handle_link_up(NOW, L, None);
     let due = a.poll_timeout().expect("a limit");

@@ -77,6 +77,25 @@ fn a_network_that_is_created_late_reaches_all_and_two_do_not_mix() {
     }
 }
 
+/// A node between two networks of which it has given up one takes part in the other, though it can
+/// reach a node of the former first. Once the time is over, it takes what it finds.
+#[test]
+fn a_network_that_was_given_up_is_not_adopted_again_at_once() {
+    for (other_comes_after, network) in [(Duration::from_secs(1), 7), (Duration::from_secs(20), 8)] {
+        let mut net = Net::new(Seed(3), |index, config| config.network = [8, 0, 7][index]);
+        net.add(TopologyKind::Tree, vec![]);
+        net.add(TopologyKind::Tree, vec![url(0)]);
+        let now = net.now;
+        net.node_mut(1).overlay.avoid_network(now, 8);
+        net.run_for(other_comes_after);
+        net.add(TopologyKind::Tree, vec![url(1)]);
+        net.run_for(Duration::from_secs(2));
+        assert_eq!(net.node(1).overlay.network(), network);
+        let texts: Vec<_> = net.node(1).app.refusals.iter().map(ToString::to_string).collect();
+        assert!(texts[0].contains("yields to another one, which node NODE-1 looks for"), "{texts:?}");
+    }
+}
+
 #[test]
 fn two_nodes_with_one_name() {
     let net = third(|index, config| {

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn who_expects_credit_waits_for_the_greeting() {
+    fn a_sender_that_expects_credit_waits_for_the_greeting() {
         let config = PipeConfig { credit_bytes: Some(4_096), ..PipeConfig::default() };
         let mut sender = Allowance::new(&config);
         assert!(!sender.is_open());
@@ -142,7 +142,7 @@ mod tests {
         /// Whatever the sizes and delays: the sender never overdraws by more than a record, nothing
         /// is granted twice, and the sender can send once everything is taken in and granted.
         #[test]
-        fn what_is_under_way_is_bounded(
+        fn messages_under_way_are_bounded(
             window in 1usize..20_000,
             steps in prop::collection::vec((1usize..3_000, 0usize..4), 1..200),
         ) {

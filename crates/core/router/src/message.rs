@@ -66,6 +66,12 @@ impl Priority {
 #[error("{0}")]
 pub struct WireError(pub String);
 
+impl From<base::ReadError> for WireError {
+    fn from(error: base::ReadError) -> Self {
+        Self(error.to_string())
+    }
+}
+
 /// The encoding of a value between processes. Encoding never fails; decoding checks everything.
 pub trait Wire: Sized {
     /// Appends the value to `out`.

@@ -236,7 +236,7 @@ proptest! {
     /// Every interested application gets each message exactly once, when advertisements and
     /// interests come and go in any order, links break, and a part of the network comes up late.
     #[test]
-    fn who_offers_reaches_who_wants(
+    fn advertisers_reach_subscribers(
         topology in topology(),
         seed in any::<u64>(),
         frame_bytes_max in prop_oneof![Just(128usize), 200usize..2_000],

@@ -37,7 +37,7 @@ fn credit(bytes: usize) -> PipeConfig {
 }
 
 #[test]
-fn what_is_sent_is_within_what_was_granted_and_control_is_free() {
+fn senders_stay_within_their_grant_and_control_is_free() {
     let link = credit(36 * 40);
     assert_eq!(RECORD, 36);
     let mut pair = Pair::new([&link, &link], PipeConfig::ordered());
@@ -110,7 +110,7 @@ fn credit_is_withheld_while_somebody_behind_is_congested() {
 }
 
 #[test]
-fn what_finds_no_room_waits_at_the_entrance_and_control_does_not() {
+fn messages_without_room_wait_at_the_entrance_and_control_does_not() {
     let link = credit(36 * 40);
     let mut pair = Pair::new([&link, &link], PipeConfig::ordered().with_bytes_max(14 * 30));
     let other = pair.b.add_client(T0, ClientConfig::local()).expect("few");
@@ -284,7 +284,7 @@ fn a_link_that_comes_up_again_starts_with_a_full_window() {
 }
 
 #[test]
-fn who_sends_more_than_was_granted_is_found_out() {
+fn a_sender_beyond_its_grant_is_detected() {
     // The sender believes that there is no limit, as if its peer had granted everything.
     let (free, limited) = (PipeConfig::default(), credit(1_024));
     let mut pair = Pair::new([&free, &free], PipeConfig::ordered());

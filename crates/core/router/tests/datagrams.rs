@@ -71,7 +71,7 @@ fn lanes_are_apart() {
 }
 
 #[test]
-fn who_asks_for_a_part_is_not_kept_busy() {
+fn a_client_with_a_part_of_the_interests_is_not_kept_busy() {
     let wait = Duration::from_millis(5);
     let mut pair = pair(&PipeConfig { bundle_wait: wait, ..PipeConfig::default() });
     pair.stream();
@@ -112,7 +112,7 @@ fn datagrams_need_no_credit_and_are_no_sign_of_life() {
 /// However far datagrams run ahead of a message that waits for credit, it is not taken for a
 /// duplicate.
 #[test]
-fn what_waits_for_credit_is_not_outrun() {
+fn messages_that_wait_for_credit_are_not_overtaken() {
     let mut pair = pair(&PipeConfig { credit_bytes: Some(1_024), ..PipeConfig::default() });
     pair.stream();
     let class = Priority::State;
@@ -426,7 +426,7 @@ fn a_cast_carries_once_what_several_want() {
 }
 
 #[test]
-fn what_does_not_fit_or_is_for_one_goes_over_links() {
+fn large_messages_and_those_for_one_node_use_links() {
     let mut site = Site::new(3, 3);
     assert_eq!(site.send(1, false, 2_000), (3, 0), "longer than a frame");
     assert_eq!(site.send(2, false, 1_000), (3, 1));
@@ -487,7 +487,7 @@ fn reliable_messages_and_best_effort_of_a_cast_are_taken_apart() {
 }
 
 #[test]
-fn what_is_directed_at_one_goes_by_a_pipe_of_its_own() {
+fn directed_messages_have_a_pipe_of_their_own() {
     let mut site = Site::new(2, 2);
     let pipe = PipeConfig { frame_bytes_max: 1_200, ..PipeConfig::default() };
     let (first, second) = (site.others[0].1, site.others[1].1);

@@ -7,11 +7,10 @@
 
 use crate::control::{Command, ExecutionId, NodeId, PublishedClass};
 use crate::delivery::Arrival;
-use crate::proposal::Proposal;
+use crate::proposal::{Completion, Proposal};
 use crate::time::TimeInput;
 use crate::wire::{Declaration, ObjectMessage, StreamEvent};
 use base::Moment;
-use hla::RtiError;
 use hla::api::{CallbackRequest, Message as _, callback_request::CallbackRequest as Callback};
 use hla::handle::ObjectClassHandle;
 use router::ClientId;
@@ -31,8 +30,8 @@ pub(crate) enum Effect {
     Time(TimeInput),
     /// Free the names of instances that nobody has, after other nodes have had time to send theirs.
     FreeNames { execution: ExecutionId },
-    /// Refuse the call that waits for the outcome of a proposal. The proposal is not made.
-    Refuse { proposal: Box<Proposal>, error: RtiError },
+    /// End a call that has waited.
+    Complete(Box<Completion>),
 }
 
 /// Effects are moved more than once for each message, and a move of more than 128 octets is a call

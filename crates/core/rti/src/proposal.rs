@@ -1,8 +1,10 @@
-//! Proposals to the control plane, and the calls that wait for their outcome.
+//! Proposals to the control plane, and the calls that wait: for their outcome, or for work in
+//! slices.
 
 use crate::control::Command;
 use base::id;
 use bytes::Bytes;
+use hla::RtiError;
 use hla::api::JoinResult;
 use hla::api::call_response::CallResponse;
 
@@ -30,6 +32,24 @@ pub(crate) struct Waiting {
     pub(crate) caller: CallerId,
     pub(crate) call: CallId,
     pub(crate) finish: Finish,
+}
+
+impl Waiting {
+    /// The end of the call.
+    pub(crate) fn end(self, answer: Result<CallResponse, RtiError>) -> Completion {
+        Completion { caller: self.caller, call: self.call, answer }
+    }
+}
+
+/// The completion of a service call whose outcome came after [`Rti::call`](crate::Rti::call) had returned.
+#[derive(Debug)]
+pub struct Completion {
+    /// The caller.
+    pub caller: CallerId,
+    /// The call.
+    pub call: CallId,
+    /// Its response or exception.
+    pub answer: Result<CallResponse, RtiError>,
 }
 
 /// The report of the two list services (4.7, 4.9), from the state at the moment of the report.

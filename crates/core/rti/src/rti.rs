@@ -17,34 +17,24 @@ use crate::delivery::Delivery;
 use crate::effect::{Effect, Effects};
 use crate::modules::FomSource;
 use crate::object::objects::Objects;
-use crate::proposal::{CallId, CallerId};
+use crate::proposal::{CallId, CallerId, Completion};
 use crate::services::admission::{self, Activity};
 use crate::services::connection::{ServeSession, Session};
 use crate::services::executions::{Reception, ServeConnected};
 use crate::services::{Context, Reply, Serve, Served};
-use crate::time::{ClockStatus, TimeInput};
+use crate::time::{TimeInput, TimeManager};
 use base::Moment;
 use bytes::Bytes;
 use execution::Execution;
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
-use hla::api::{SERVICES, Service};
+use hla::api::{SERVICES, Service, ServiceGroup};
 use hla::handle::FederateHandle;
 use hla::{Exception, RtiError, match_call};
 use jobs::Jobs;
 pub use memory::{MemoryBounds, MemorySums};
 use shared::Shared;
 use std::collections::BTreeMap;
-
-/// The completion of a service call whose outcome came after [`Rti::call`] had returned.
-pub struct Completion {
-    /// The caller.
-    pub caller: CallerId,
-    /// The call.
-    pub call: CallId,
-    /// Its response or exception.
-    pub answer: Result<Answer, RtiError>,
-}
 
 /// The services of one node.
 ///
@@ -208,6 +198,7 @@ impl Rti {
 
     fn serve_joined<R: Serve>(&mut self, caller: CallerId, call: CallId, request: R) -> Served<Answer> {
         self.last_call = Some((caller, R::SERVICE));
+        self.prepare_for_time(R::SERVICE);
         let Self { callers, calls, control, executions, shared, memory, .. } = self;
         let &mut Caller { standing, evolved, .. } = admit(callers, calls, caller, R::SERVICE)?;
         let joined = match standing {
@@ -218,6 +209,7 @@ impl Rti {
             return Err(RtiError::new(Exception::FederateNotExecutionMember, "this federate is not joined"));
         };
         let growth = memory.federations(control.bytes() + shared.object_bytes);
+        execution.time.set_now(shared.now);
         let served = execution.serve(shared, |objects, time, effects| {
             request.serve(Context {
                 control,
@@ -234,6 +226,17 @@ impl Rti {
         Ok(served?.map(R::response))
     }
 
+    /// The only node of a network replicates nothing, but what federates may still send is accounted
+    /// for by streams: they must be there before the first federate in logical time.
+    fn prepare_for_time(&mut self, service: &Service) {
+        if service.group == ServiceGroup::TimeManagement
+            && self.control.is_network()
+            && !self.shared.peers.active
+        {
+            self.set_networked(self.shared.now, true);
+        }
+    }
+
     /// The number of calls of each service, without those that the call table refused.
     pub fn calls(&self) -> impl Iterator<Item = (&'static Service, u64)> {
         SERVICES.iter().zip(self.calls.iter().copied())
@@ -247,6 +250,16 @@ impl Rti {
     /// Forgets the [last call](Rti::last_call).
     pub fn forget_last_call(&mut self) {
         self.last_call = None;
+    }
+
+    /// The callers that are joined, by federation execution and federate.
+    pub(crate) fn joined_callers(
+        &self,
+    ) -> impl Iterator<Item = ((ExecutionId, FederateHandle), CallerId)> + '_ {
+        self.callers.iter().filter_map(|(caller, known)| match known.standing {
+            Standing::Joined(execution, federate) => Some(((execution, federate), *caller)),
+            Standing::Open | Standing::Connected => None,
+        })
     }
 
     /// The name of a joined federate for people, with that of its federation execution.
@@ -287,12 +300,17 @@ impl Rti {
         &self.control
     }
 
+    /// The moment of the last input.
+    pub fn now(&self) -> Moment {
+        self.shared.now
+    }
+
     pub(crate) fn objects(&self, id: ExecutionId) -> Option<&Objects> {
         self.executions.get(&id).map(|execution| &execution.objects)
     }
 
-    pub(crate) fn clock_status(&self, id: ExecutionId, federate: FederateHandle) -> Option<ClockStatus> {
-        self.executions.get(&id)?.time.status(federate)
+    pub(crate) fn time_of(&self, id: ExecutionId) -> Option<&TimeManager> {
+        Some(&self.executions.get(&id)?.time)
     }
 
     pub(crate) fn delivery(&self) -> &Delivery {

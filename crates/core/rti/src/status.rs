@@ -1,11 +1,15 @@
 //! A snapshot of the services, for people and tools.
 
-use crate::control::{ExecutionId, NodeId};
+use crate::control::{ExecutionId, Federation, NodeId, PublishedClass};
 use crate::object::objects::Objects;
+use crate::proposal::CallerId;
 use crate::rti::Rti;
+use crate::time::Reason;
 use hla::handle::{
     AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, TransportationTypeHandle,
 };
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A federation execution.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -20,6 +24,11 @@ pub struct FederationStatus {
     pub unowned: usize,
     /// Its joined federates of this node, by handle.
     pub federates: Vec<FederateStatus>,
+    /// The name of the federate of this node that holds up others most in logical time: the one
+    /// with the least time stamp that it may still send. `None` if none here regulates time.
+    pub least: Option<String>,
+    /// The names of its federates of other nodes, with their nodes.
+    pub elsewhere: Vec<(String, NodeId)>,
 }
 
 /// A joined federate of this node.
@@ -29,6 +38,8 @@ pub struct FederateStatus {
     pub name: String,
     /// Its type.
     pub federate_type: String,
+    /// Its session.
+    pub caller: CallerId,
     /// Callbacks that wait for it.
     pub waiting: usize,
     /// Bytes of callbacks that wait for it.
@@ -40,7 +51,7 @@ pub struct FederateStatus {
 }
 
 /// The state of a federate in logical time. Times are in the form of people.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct TimeStatus {
     /// Its logical time.
     pub time: String,
@@ -56,9 +67,17 @@ pub struct TimeStatus {
     pub lits: Option<String>,
     /// Messages in time-stamp order that wait for its logical time.
     pub queued: usize,
+    /// How long its request, or the time after its last grant, has lasted, in milliseconds.
+    #[serde(default)]
+    pub lasts_ms: u64,
     /// Names of the federates that hold it up: the first holds up the federate, the second the
-    /// first, and so on.
+    /// first, and so on. Ends with one that does not wait or is connected to another node, whose
+    /// name is then told too.
     pub waits_for: Vec<String>,
+    /// Other causes of its wait, if its node is one of a network: nodes that have not answered, and
+    /// messages on their way.
+    #[serde(default)]
+    pub reasons: Vec<String>,
 }
 
 /// An object instance as known here: one of this node, or a replica.
@@ -98,22 +117,69 @@ impl Rti {
         .collect()
     }
 
+    fn least_in_time(&self, federation: &Federation) -> Option<String> {
+        let handle = self.time_of(federation.id)?.least()?;
+        federation.member(handle).map(|member| member.name.clone())
+    }
+
+    /// The reason for people.
+    fn describe_reason(&self, federation: &Federation, reason: &Reason) -> String {
+        let name = |node: NodeId| {
+            self.control().node(node).map_or_else(|| node.to_string(), |record| record.name.clone())
+        };
+        match reason {
+            Reason::Recalled(Some(home)) => {
+                format!("node {} has not had the answers of all nodes", name(*home))
+            }
+            Reason::Recalled(None) => "no node merges the reports of all nodes yet".to_owned(),
+            Reason::Unanswered(node) => format!("node {} has not answered", name(*node)),
+            Reason::Stream { class, node, arrived, sent } => {
+                let class = match class {
+                    PublishedClass::Objects(class) => {
+                        federation.model.object_class(*class).map_or("a class", |class| &class.name)
+                    }
+                    PublishedClass::Interactions(class) => {
+                        federation.model.interaction_class(*class).map_or("a class", |class| &class.name)
+                    }
+                    PublishedClass::Directed => "directed interactions",
+                };
+                format!("messages of node {} ({class}) have arrived up to {arrived} of {sent}", name(*node))
+            }
+            Reason::Message { time, from_here: true } => {
+                format!("a message from here at {time} may not have arrived everywhere")
+            }
+            Reason::Message { time, from_here: false } => {
+                format!("a message of another node at {time} may not have arrived everywhere")
+            }
+        }
+    }
+
     /// The federation executions on this node, by name.
     pub fn status(&self) -> Vec<FederationStatus> {
+        let callers: BTreeMap<_, _> = self.joined_callers().collect();
+        let now = self.now();
         self.control()
             .federations()
             .map(|federation| {
                 let objects = self.objects(federation.id);
                 let federates = federation.members().filter_map(|(handle, member)| {
                     let client = objects?.federates.get(&handle)?.client;
-                    let name =
-                        |handle| federation.member(handle).map_or_else(String::new, |m| m.name.clone());
-                    let clock = self.clock_status(federation.id, handle);
+                    let name = |handle| {
+                        let Some(other) = federation.member(handle) else { return String::new() };
+                        match self.control().node(other.node) {
+                            Some(node) if other.node != member.node => {
+                                format!("{} (node {})", other.name, node.name)
+                            }
+                            _ => other.name.clone(),
+                        }
+                    };
+                    let clock = self.time_of(federation.id).and_then(|time| time.status(handle, now));
                     let (waiting, waiting_bytes) = self.delivery().queued(client);
                     let dropped = self.delivery().pipe_stats(client).map_or(0, |s| s.dropped_messages());
                     Some(FederateStatus {
                         name: member.name.clone(),
                         federate_type: member.federate_type.clone(),
+                        caller: callers.get(&(federation.id, handle)).copied().unwrap_or_default(),
                         waiting,
                         waiting_bytes,
                         dropped,
@@ -125,7 +191,13 @@ impl Rti {
                             galt: clock.galt,
                             lits: clock.lits,
                             queued: clock.queued,
+                            lasts_ms: u64::try_from(clock.lasts.as_millis()).unwrap_or(u64::MAX),
                             waits_for: clock.waits_for.into_iter().map(name).collect(),
+                            reasons: clock
+                                .reasons
+                                .iter()
+                                .map(|reason| self.describe_reason(federation, reason))
+                                .collect(),
                         }),
                     })
                 });
@@ -134,7 +206,13 @@ impl Rti {
                     time: federation.time.name(),
                     instances: objects.map_or(0, Objects::own_instances),
                     unowned: objects.map_or(0, Objects::unowned_instances),
+                    least: self.least_in_time(federation),
                     federates: federates.collect(),
+                    elsewhere: federation
+                        .members()
+                        .filter(|(handle, _)| !objects.is_some_and(|o| o.federates.contains_key(handle)))
+                        .map(|(_, member)| (member.name.clone(), member.node))
+                        .collect(),
                 }
             })
             .collect()

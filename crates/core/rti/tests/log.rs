@@ -4,12 +4,13 @@
 #[path = "log/cluster.rs"]
 mod cluster;
 
+use bytes::Bytes;
 use cluster::*;
 use hla::Exception;
 use hla::api::call_request::CallRequest as Call;
 use hla::api::callback_request::CallbackRequest as Callback;
 use hla::api::{self, ResignAction};
-use rti::CallerId;
+use rti::{CallerId, Command, Config, NoFoms, Rti};
 
 fn exception<T>(answer: Result<T, hla::RtiError>) -> Exception {
     match answer {
@@ -206,7 +207,7 @@ fn a_session_that_ends_while_it_waits_leaves_nothing_behind() {
 }
 
 #[test]
-fn what_a_snapshot_covers_is_answered_as_far_as_it_shows() {
+fn calls_that_a_snapshot_covers_are_answered_as_far_as_it_shows() {
     let mut c = Cluster::new(2);
     c.join(0, 1);
     for caller in 2..=4 {
@@ -258,7 +259,67 @@ fn octets_that_are_no_command_or_snapshot_change_nothing() {
     let rti = &mut c.nodes[0].rti;
     assert!(rti.commit_remote(now, key, b"\x01\xff\xff").is_err());
     assert!(rti.commit_remote(now, key, b"").is_err());
-    assert!(rti.restore(now, &before[..before.len() / 2]).is_err());
+    assert!(rti.restore(now, &before.slice(..before.len() / 2)).is_err());
     assert_eq!(rti.snapshot(), before);
     assert!(rti.is_joined(CallerId(1)));
+}
+
+#[test]
+fn a_snapshot_is_of_the_moment_when_it_was_begun() {
+    let mut c = Cluster::new(1);
+    c.join(0, 1);
+    let before = c.nodes[0].rti.snapshot();
+    c.nodes[0].rti.begin_snapshot();
+    let job = c.nodes[0].rti.poll_job().expect("the state is to be encoded");
+    c.call(0, 1, reserve("tank")).unwrap();
+    let after = c.nodes[0].rti.snapshot();
+    let rti = &mut c.nodes[0].rti;
+    assert!(before != after && rti.take_snapshot().is_none());
+    let now = base::Moment::from_secs(2);
+    assert!(rti.finish_job(now, job.run()).is_none());
+    assert_eq!((rti.take_snapshot(), rti.take_snapshot()), (Some(before), None));
+    // One that is begun while another is encoded replaces it.
+    rti.begin_snapshot();
+    let first = rti.poll_job().expect("the state is to be encoded");
+    rti.begin_snapshot();
+    rti.finish_job(now, first.run());
+    assert!(rti.take_snapshot().is_none());
+    let second = rti.poll_job().expect("the state is to be encoded");
+    rti.finish_job(now, second.run());
+    assert_eq!(rti.take_snapshot(), Some(after));
+}
+
+#[test]
+fn a_job_decodes_a_long_snapshot() {
+    let mut c = Cluster::new(2);
+    c.join(0, 1);
+    for batch in 0..40 {
+        let names = (0..100).map(|n| format!("a name of about thirty octets {batch} {n}"));
+        c.call(0, 1, reserve_all(names)).unwrap();
+    }
+    c.notified(0, 1);
+    let (snapshot, now) = (c.nodes[0].rti.snapshot(), base::Moment::from_secs(2));
+    assert!(snapshot.len() > 64 << 10);
+    let mut rti = Rti::new(Config::default(), Box::new(NoFoms));
+    assert!(!rti.is_ready_to_restore(&snapshot));
+    assert!(!rti.is_ready(&Command::Barrier), "nothing overtakes it");
+    let job = rti.poll_job().expect("the snapshot is to be decoded");
+    assert!(!rti.is_ready_to_restore(&snapshot));
+    rti.finish_job(now, job.run());
+    // Another one has the same octets at another place.
+    let other = Bytes::copy_from_slice(&snapshot);
+    assert!(rti.is_ready_to_restore(&snapshot));
+    rti.restore(now, &snapshot).unwrap();
+    assert_eq!(rti.snapshot(), snapshot);
+    assert!(!rti.is_ready_to_restore(&other));
+    // A damaged one is not decoded twice, and `restore` reports it.
+    let damaged = snapshot.slice(..snapshot.len() - 1);
+    let job = rti.poll_job().expect("the other one is to be decoded");
+    rti.finish_job(now, job.run());
+    assert!(!rti.is_ready_to_restore(&damaged));
+    let job = rti.poll_job().expect("the damaged one is to be decoded");
+    rti.finish_job(now, job.run());
+    assert!(rti.is_ready_to_restore(&damaged));
+    assert!(rti.restore(now, &damaged).is_err());
+    assert_eq!(rti.snapshot(), snapshot);
 }

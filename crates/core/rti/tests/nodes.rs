@@ -26,3 +26,9 @@ mod run;
 mod spec;
 #[path = "model/steer.rs"]
 mod steer;
+#[path = "nodes/time.rs"]
+mod time;
+#[path = "nodes/time_exceptions.rs"]
+mod time_exceptions;
+#[path = "nodes/time_status.rs"]
+mod time_status;

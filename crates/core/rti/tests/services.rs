@@ -36,6 +36,10 @@ mod synchronization;
 mod table;
 #[path = "services/time.rs"]
 mod time;
+#[path = "services/time_input.rs"]
+mod time_input;
+#[path = "services/time_slices.rs"]
+mod time_slices;
 #[path = "services/transport.rs"]
 mod transport;
 #[path = "services/unbuilt.rs"]

@@ -1,40 +1,27 @@
 //! A histogram of durations.
 
+use base::stats;
 use std::time::Duration;
 
-/// Slots of an octave. With eight, a slot is an eighth of its octave wide.
-const PARTS: usize = 8;
-/// Octaves of microseconds: up to 2^32 µs, or 71 minutes.
-const OCTAVES: usize = 33;
-
-/// A histogram of durations in microseconds, with eight slots for each octave.
-#[derive(Clone, PartialEq, Eq)]
+/// A histogram of durations in microseconds, in bins of at most an eighth of their values.
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Histogram {
-    counts: Box<[u32; PARTS * OCTAVES]>,
-    total: u64,
+    micros: stats::Histogram<8>,
     sum: Duration,
     max: Duration,
-}
-
-impl Default for Histogram {
-    fn default() -> Self {
-        Self { counts: Box::new([0; PARTS * OCTAVES]), total: 0, sum: Duration::ZERO, max: Duration::ZERO }
-    }
 }
 
 impl Histogram {
     /// Adds a duration.
     pub fn record(&mut self, took: Duration) {
-        let cell = &mut self.counts[slot(took)];
-        *cell = cell.saturating_add(1);
-        self.total += 1;
+        self.micros.add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
         self.sum = self.sum.saturating_add(took);
         self.max = self.max.max(took);
     }
 
     /// The number of durations recorded.
     pub fn count(&self) -> u64 {
-        self.total
+        self.micros.count()
     }
 
     /// The longest duration recorded; zero when there is none.
@@ -44,30 +31,19 @@ impl Histogram {
 
     /// The mean; zero when nothing has been recorded.
     pub fn mean(&self) -> Duration {
-        let nanos = self.sum.as_nanos().checked_div(u128::from(self.total)).unwrap_or(0);
+        let nanos = self.sum.as_nanos().checked_div(u128::from(self.count())).unwrap_or(0);
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
     /// The duration that the share `quantile` (from 0 to 1) of all does not exceed, rounded up by
     /// at most one part in eight; zero when nothing has been recorded.
     pub fn quantile(&self, quantile: f64) -> Duration {
-        let rank = (self.total as f64 * quantile.clamp(0.0, 1.0)).ceil().max(1.0) as u64;
-        let mut seen = 0;
-        for (slot, count) in self.counts.iter().enumerate() {
-            seen += u64::from(*count);
-            if seen >= rank {
-                return upper(slot).min(self.max);
-            }
-        }
-        self.max
+        Duration::from_micros(self.micros.upper_quantile(quantile).saturating_add(1)).min(self.max)
     }
 
     /// Adds all durations of another histogram.
     pub fn merge(&mut self, other: &Histogram) {
-        for (mine, theirs) in self.counts.iter_mut().zip(other.counts.iter()) {
-            *mine = mine.saturating_add(*theirs);
-        }
-        self.total += other.total;
+        self.micros.merge(&other.micros);
         self.sum = self.sum.saturating_add(other.sum);
         self.max = self.max.max(other.max);
     }
@@ -76,21 +52,8 @@ impl Histogram {
 impl std::fmt::Debug for Histogram {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (half, most) = (self.quantile(0.5), self.quantile(0.99));
-        write!(f, "{} (mean {:?}, p50 {half:?}, p99 {most:?}, max {:?})", self.total, self.mean(), self.max)
+        write!(f, "{} (mean {:?}, p50 {half:?}, p99 {most:?}, max {:?})", self.count(), self.mean(), self.max)
     }
-}
-
-fn slot(took: Duration) -> usize {
-    let us = took.as_micros().clamp(1, u128::from(u32::MAX)) as u64;
-    let octave = us.ilog2() as usize;
-    let part = ((us * PARTS as u64) >> octave) as usize - PARTS;
-    octave * PARTS + part
-}
-
-/// The upper end of a slot.
-fn upper(slot: usize) -> Duration {
-    let (octave, part) = (slot / PARTS, slot % PARTS);
-    Duration::from_nanos((((part + PARTS + 1) as u64) << octave) * 1_000 / PARTS as u64)
 }
 
 #[cfg(test)]
@@ -114,10 +77,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_slot_holds_what_falls_into_it(us in 1u64..1 << 31) {
+        fn a_quantile_is_at_most_an_eighth_too_long(us in 1u64..1 << 31) {
             let took = Duration::from_micros(us);
-            prop_assert!(took <= upper(slot(took)));
-            prop_assert!(upper(slot(took)) <= took * 9 / 8 + Duration::from_micros(1));
+            let mut histogram = Histogram::default();
+            histogram.record(took);
+            histogram.record(Duration::MAX);
+            prop_assert!(took <= histogram.quantile(0.5));
+            prop_assert!(histogram.quantile(0.5) <= took * 9 / 8 + Duration::from_micros(1));
         }
     }
 }

@@ -284,7 +284,7 @@ fn a_lost_last_update_is_found_in_milliseconds() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_at_the_start() {
+fn impossible_settings_are_refused_at_the_start() {
     let wrong = |change: fn(&mut Config)| {
         let mut config = config(Profile::V2, 1);
         change(&mut config);

@@ -159,7 +159,7 @@ fn loggers_that_die_are_replaced() {
 }
 
 #[test]
-fn who_leaves_hands_over_at_once() {
+fn a_leaving_logger_hands_over_at_once() {
     let mut world = World::new(3, 1, 1, 6, Lines::perfect(ms(30)), lan());
     world.net.run(ms(8_000));
     let (active, standby) = world.loggers(0);
@@ -194,7 +194,7 @@ fn many_sites_ask_few_and_the_source_is_asked_by_few() {
 }
 
 #[test]
-fn who_joins_has_everything_from_the_logger() {
+fn a_joiner_has_everything_from_the_logger() {
     let mut world = World::new(7, 2, 1, 6, Lines::perfect(ms(50)), lan());
     for data in 0..300 {
         world.send((data % 2) as usize, data, if data % 50 == 0 { 4_000 } else { 250 });
@@ -228,7 +228,7 @@ fn who_joins_has_everything_from_the_logger() {
 /// The logger has died and no member knows it yet. An election takes seconds, but a joining member
 /// is served within the site.
 #[test]
-fn who_stands_by_gives_the_state_when_the_logger_does_not() {
+fn a_standby_gives_the_state_when_the_logger_does_not() {
     let mut world = World::new(21, 2, 1, 6, Lines::perfect(ms(50)), lan());
     for data in 0..60 {
         world.send((data % 2) as usize, data, 250);
@@ -248,7 +248,7 @@ fn who_stands_by_gives_the_state_when_the_logger_does_not() {
 }
 
 #[test]
-fn who_joins_without_a_logger_asks_the_sources() {
+fn a_joiner_without_a_logger_asks_the_sources() {
     let mut net = Net::new(9, Lines::perfect(ms(50)));
     for member in 1..=3 {
         net.join_at(member as u32, config(member, 1, LoggerRole::Never));
@@ -279,7 +279,7 @@ fn settings_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn who_wants_less_is_no_logger_any_more() {
+fn a_logger_with_a_lower_claim_steps_down() {
     let mut world = World::new(11, 1, 1, 4, Lines::perfect(ms(30)), lan());
     world.net.run(ms(8_000));
     let active = world.loggers(0).0[0];

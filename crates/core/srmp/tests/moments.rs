@@ -83,7 +83,7 @@ fn losses_are_repaired_while_messages_are_young() {
 }
 
 #[test]
-fn who_joins_asks_for_no_more_than_is_young() {
+fn a_joiner_requests_recent_data_only() {
     let (mut net, mut frames) = (site(1, 0.01), Frames::new());
     let began = net.now;
     speak(&mut net, &mut frames, 0..2_000);

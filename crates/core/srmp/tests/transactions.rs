@@ -128,7 +128,7 @@ fn every_transaction_ends_once_with_its_own_reply() {
 }
 
 #[test]
-fn what_fails_says_why() {
+fn failures_have_reasons() {
     let mut world = World::new(1, Lines::perfect(ms(10)), Duration::from_secs(5));
     let unheard = world.ask(0, 200, "is anybody there?");
     let ignored = world.ask(0, 1, "and you?");
@@ -151,7 +151,7 @@ fn what_fails_says_why() {
 }
 
 #[test]
-fn what_is_no_transaction_is_given_back() {
+fn other_datagrams_are_given_back() {
     let mut world = World::new(3, Lines::perfect(ms(10)), Duration::from_secs(5));
     world.run(ms(100));
     let to = Peer::Address(address(1));

@@ -180,7 +180,7 @@ impl FromStr for LossAt {
 }
 
 /// The losses of several places with independent draws: one for the sender, or one for each object.
-/// Use lines [without loss](Schedule::without_loss) beside it.
+/// Use lines without losses of their own beside it.
 #[derive(Clone, Debug)]
 pub struct Losses {
     phases: Phases,

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use base::Moment;
 
-use crate::loss::Loss;
 use crate::spec::{LineSpec, SpecError, no_files};
 use crate::units::{Time, parse_duration};
 
@@ -83,13 +82,6 @@ impl Schedule {
     /// All phases, in order.
     pub fn phases(&self) -> &[Phase] {
         &self.phases
-    }
-
-    /// The same schedule without loss, for hosts that draw losses elsewhere.
-    #[must_use]
-    pub fn without_loss(mut self) -> Self {
-        self.phases.iter_mut().for_each(|phase| phase.spec.loss = Loss::None);
-        self
     }
 
     fn last(&self) -> &Phase {

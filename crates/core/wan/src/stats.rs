@@ -53,34 +53,14 @@ pub struct QueueStats {
 }
 
 impl QueueStats {
-    /// Mean time in queue and transmission.
-    pub fn sojourn_mean(&self) -> Duration {
-        mean(self.sojourn_ns, self.datagrams)
-    }
-
-    /// Mean time in the queue alone.
-    pub fn waiting_mean(&self) -> Duration {
-        mean(self.waiting_ns, self.datagrams)
-    }
-
     /// Mean number of datagrams over a run of length `run`. It is exact when the line was empty at
     /// both ends of the run, because each datagram is there for its sojourn.
     pub fn datagrams_mean(&self, run: Duration) -> f64 {
         self.sojourn_ns as f64 / run.as_nanos().max(1) as f64
     }
 
-    /// Mean number of octets over a run of length `run`.
-    pub fn bytes_mean(&self, run: Duration) -> f64 {
-        self.byte_ns as f64 / run.as_nanos().max(1) as f64
-    }
-
     /// Share of a run of length `run` in which the line was sending.
     pub fn utilisation(&self, run: Duration) -> f64 {
         self.busy_ns as f64 / run.as_nanos().max(1) as f64
     }
-}
-
-fn mean(sum_ns: u128, count: u64) -> Duration {
-    let nanos = sum_ns / u128::from(count.max(1));
-    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_starts_later() {
+    fn a_held_link_starts_later() {
         let mut transmitter = Transmitter::default();
         transmitter.hold(Moment::from_micros(5));
         let on_line = transmitter.carry(Moment::ZERO, 1_000_000_000, 125);

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_values_are_read_back() {
         assert_eq!(Rate(384_000).to_string(), "384kbit/s");
         for rate in [8, 384_000, 10_000_000, 1_000_000_001] {
             assert_eq!(parse_rate(&Rate(rate).to_string()), Ok(rate));

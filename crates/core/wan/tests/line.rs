@@ -126,7 +126,7 @@ fn scenarios_are_lines_that_can_be_written_and_read() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn mistakes_are_named() {
     let error = |text: &str| text.parse::<Schedule>().unwrap_err().to_string();
     for (text, expected) in [
         ("delay=3", "option `delay`: `3` is no length of time"),

@@ -163,8 +163,8 @@ impl Course {
     fn bins(&self) -> Vec<(f64, u64, f64)> {
         let all = self.latency.summary.count().max(1) as f64;
         let mut sum = 0;
-        let bins = self.latency.histogram.bins().filter(|(_, count)| *count > 0);
-        bins.map(|(from, count)| {
+        let bins = self.latency.histogram.bins();
+        bins.map(|(from, _, count)| {
             sum += count;
             (Picos(from).as_micros(), count, sum as f64 / all)
         })
@@ -202,10 +202,9 @@ impl Course {
     }
 
     fn histogram(&self, title: &str) -> Chart {
-        let mut chart = Chart::new("Latencies", Axis::log("latency, µs"), Axis::log("messages").from(1.0))
-            .with_subtitle(title);
-        let bars = self.bins().into_iter().map(|(from, count, _)| (from, count as f64));
-        chart.add(Series::new("messages", Mark::Steps, bars));
+        let axis = Axis::log("messages").from(EMPTY);
+        let mut chart = Chart::new("Latencies", Axis::log("latency, µs"), axis).with_subtitle(title);
+        chart.add(Series::new("messages", Mark::Steps, outline(self.latency.histogram.bins())));
         chart
     }
 
@@ -228,17 +227,18 @@ impl Course {
         .with_subtitle(title);
         for (between, label) in [(true, "between switches"), (false, "at hosts")] {
             let links = self.links.iter().filter(|link| link.switch.is_some() == between);
-            let mut shares: Vec<f64> = links.map(|link| link.share * 100.0).collect();
-            if shares.is_empty() {
-                continue;
-            }
-            shares.sort_by(|a, b| b.total_cmp(a));
+            let mut links: Vec<&Link> = links.collect();
+            links.sort_by(|a, b| b.share.total_cmp(&a.share));
+            let Some(busiest) = links.first() else { continue };
+            let label = format!("{label}; the busiest: {} to {}", busiest.from, busiest.to);
+            let shares: Vec<f64> = links.iter().map(|link| link.share * 100.0).collect();
             let last = (shares.len() - 1).max(1) as f64;
             // A chart has room for a few hundred points.
             let step = shares.len().div_ceil(400);
             let points = shares.iter().enumerate().step_by(step);
             let points = points.map(|(rank, share)| (100.0 * rank as f64 / last, *share));
-            chart.add(Series::new(label, Mark::Line, points));
+            // Nothing is between two links, so no line joins them.
+            chart.add(Series::new(&label, Mark::Points, points));
         }
         chart
     }
@@ -263,6 +263,25 @@ impl Course {
             log: false,
         })
     }
+}
+
+/// The height of empty bins on a logarithmic axis of counts: half a message.
+const EMPTY: f64 = 0.5;
+
+/// The outline of a histogram of latencies: the lower edge of each bin in microseconds with its
+/// count, and the upper edge of the last bin before a gap, where the outline falls to [`EMPTY`].
+fn outline(bins: impl Iterator<Item = (u64, u64, u64)>) -> Vec<(f64, f64)> {
+    let mut steps = Vec::new();
+    let mut end = None;
+    for (low, width, count) in bins {
+        if let Some(end) = end.filter(|end| *end < low) {
+            steps.push((Picos(end).as_micros(), EMPTY));
+        }
+        steps.push((Picos(low).as_micros(), count as f64));
+        end = Some(low + width);
+    }
+    steps.extend(end.map(|end| (Picos(end).as_micros(), EMPTY)));
+    steps
 }
 
 impl Plan {
@@ -340,5 +359,19 @@ impl Trace {
         written.map_err(|error| {
             Failure::bad_news(format_args!("{}: the trace cannot be written: {error}", path.display()))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_outline_of_a_histogram_falls_between_its_peaks() {
+        let micro = 1_000_000;
+        let bins = [(micro, micro, 3), (2 * micro, micro, 4), (9 * micro, micro, 1)];
+        let expected = [(1.0, 3.0), (2.0, 4.0), (3.0, EMPTY), (9.0, 1.0), (10.0, EMPTY)];
+        assert_eq!(outline(bins.into_iter()), expected);
+        assert!(outline(std::iter::empty()).is_empty());
     }
 }

@@ -1,7 +1,8 @@
 //! Runs of models of networks, and their reports.
 
+use base::stats::ci95;
 use netmodel::simulation::{Outcome as Ran, Simulation};
-use netmodel::stats::{Recorder, student};
+use netmodel::stats::Recorder;
 use netmodel::traffic::{Delivered, Exchanges, Traffic};
 use netmodel::units::Picos;
 use serde_json::{Value, json};
@@ -225,10 +226,7 @@ impl Runs {
             return self.0[0].0.latency.batches.interval().map(|interval| interval.half_width_us);
         }
         let means: Vec<f64> = self.0.iter().map(|(ran, _)| ran.latency.summary.mean_us()).collect();
-        let count = means.len() as f64;
-        let mean = means.iter().sum::<f64>() / count;
-        let squares: f64 = means.iter().map(|value| (value - mean).powi(2)).sum();
-        Some(student(means.len() - 1) * (squares / (count - 1.0) / count).sqrt())
+        ci95(&means)
     }
 
     /// The processor time of all runs. `None` where the system does not report it.

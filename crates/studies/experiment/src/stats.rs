@@ -1,5 +1,6 @@
 //! Statistics of lists of times.
 
+use base::stats::{mean, variance};
 use std::time::Duration;
 
 /// A summary of the times of pairs, in µs.
@@ -58,7 +59,7 @@ pub fn sum_up(replications: &[Vec<Duration>], discard_largest: usize) -> Summary
     all.sort_by(f64::total_cmp);
     let logs: Vec<f64> = all.iter().map(|time| time.ln()).collect();
     Summary {
-        mean: mean(&counted),
+        mean: mean(counted.iter().copied()),
         std: variance(&counted).sqrt(),
         min: all.first().copied().unwrap_or(0.0),
         p50: all.get(all.len() / 2).copied().unwrap_or(0.0),
@@ -73,30 +74,6 @@ pub fn micros(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1e3
 }
 
-/// Half the width of the 95 % confidence interval of the mean of `means`. `None` for fewer than
-/// two.
-pub fn ci95(means: &[f64]) -> Option<f64> {
-    /// Quantiles 0.975 of Student's t for 1, 2, ... degrees of freedom.
-    const T: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
-    let freedom = means.len().checked_sub(1).filter(|freedom| *freedom > 0)?;
-    // Beyond the table: within 0.3 % of the true quantile.
-    let t = T
-        .get(freedom - 1)
-        .copied()
-        .unwrap_or_else(|| 1.96 + 2.4 / freedom as f64 + 3.0 / (freedom * freedom) as f64);
-    Some(t * (variance(means) / means.len() as f64).sqrt())
-}
-
-fn mean(values: &[f64]) -> f64 {
-    if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
-}
-
-fn variance(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    if values.len() < 2 { 0.0 } else { squares / (values.len() - 1) as f64 }
-}
-
 /// Splits sorted times where the logarithms of both parts are closest to their means (Otsu's rule).
 fn split(sorted: &[f64]) -> Split {
     let between = |at: usize| {
@@ -107,12 +84,15 @@ fn split(sorted: &[f64]) -> Split {
     let best = (1..sorted.len()).max_by(|a, b| between(*a).total_cmp(&between(*b)));
     let Some(at) = best else { return Split { slow_share: 0.0, slow_over_fast: 1.0 } };
     let (fast, slow) = sorted.split_at(at);
-    Split { slow_share: slow.len() as f64 / sorted.len() as f64, slow_over_fast: mean(slow) / mean(fast) }
+    Split {
+        slow_share: slow.len() as f64 / sorted.len() as f64,
+        slow_over_fast: mean(slow.iter().copied()) / mean(fast.iter().copied()),
+    }
 }
 
 fn bimodality(values: &[f64]) -> f64 {
     let n = values.len() as f64;
-    let mean = mean(values);
+    let mean = mean(values.iter().copied());
     let moment = |power| values.iter().map(|value| (value - mean).powi(power)).sum::<f64>() / n;
     let second = moment(2);
     if n < 4.0 || second <= f64::EPSILON {
@@ -169,13 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_and_histograms() {
-        assert_eq!(ci95(&[1.0]), None);
-        let five = ci95(&[9.0, 10.0, 11.0, 10.0, 10.0]).unwrap();
-        assert!((five - 2.776 * (0.5f64 / 5.0).sqrt()).abs() < 1e-9);
-        let many: Vec<f64> = (0..31).map(f64::from).collect();
-        let quantile = ci95(&many).unwrap() / (variance(&many) / 31.0).sqrt();
-        assert!((quantile - 2.042).abs() < 0.006, "{quantile}");
+    fn histograms() {
         let counts = histogram(&of(&[4, 5, 6, 17]));
         assert_eq!(counts.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [2, 1, 0, 0, 1]);
         assert_eq!(counts[0].0, 4.0);

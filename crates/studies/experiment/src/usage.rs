@@ -56,7 +56,7 @@ pub fn refuse_too_large(needed: Option<u64>, runs: usize) -> Result<(), Failure>
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     #[test]
-    fn what_is_too_large_is_refused_with_its_size() {
+    fn an_excessive_size_is_refused_with_the_size() {
         assert!(super::refuse_too_large(Some(1 << 20), 2).is_ok());
         let failure = format!("{:?}", super::refuse_too_large(Some(1 << 50), 2).unwrap_err());
         assert!(failure.contains("this needs about 2097152.0 GiB of memory"), "{failure}");

@@ -18,7 +18,7 @@ use std::error::Error;
 use bytes::Bytes;
 use federate::hla::Exception;
 use federate::hla::api::{ParameterHandleValueMap, ResignAction};
-use federate::hla::encoding::{DecoderError, EncoderError, Encoding as _};
+use federate::hla::encoding::{DecoderError, Encode as _, EncoderError, Encoding as _};
 use federate::hla::handle::{
     AttributeHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, ParameterHandle,
 };

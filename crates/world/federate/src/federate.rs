@@ -4,7 +4,8 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
-use hla::api::Request;
+use hla::Exception;
+use hla::api::{FomModule, JoinResult, Request};
 use tracing::{Instrument as _, info_span};
 
 use crate::call::Call;
@@ -15,6 +16,10 @@ use crate::guard::Guard;
 use crate::options::Options;
 use crate::state::Shared;
 use crate::updates::Updates;
+
+/// Attempts to create or join a federation execution: another federate may destroy it after its
+/// creation has failed because it existed. Twice in a row is unlikely already.
+const CREATE_ATTEMPTS: u32 = 4;
 
 /// A federate's connection to an RTI. Every service is a method that returns a [`Call`].
 ///
@@ -77,6 +82,35 @@ impl Federate {
         })
         .await?;
         Ok((Federate { guard: Arc::clone(&guard) }, Callbacks::new(guard)))
+    }
+
+    /// Joins a federation execution as a federate with this name and type (Join Federation
+    /// Execution, 4.11), and creates it from `module` if it does not exist (4.5).
+    ///
+    /// # Errors
+    /// Those of the two services, e.g. FederateNameAlreadyInUse or InvalidFOM. It tries again
+    /// if the federation execution is destroyed in between, but not for ever.
+    pub async fn create_or_join(
+        &self,
+        federation: &str,
+        module: FomModule,
+        name: &str,
+        federate_type: &str,
+    ) -> Result<JoinResult, FederateError> {
+        let mut attempts_left = CREATE_ATTEMPTS;
+        loop {
+            attempts_left -= 1;
+            let created = self.create_federation_execution(federation, module.clone());
+            let joined = self.join_federation_execution_with_name(name, federate_type, federation);
+            match created.await {
+                Err(error) if !error.is(Exception::FederationExecutionAlreadyExists) => return Err(error),
+                _ => {}
+            }
+            match joined.await {
+                Err(error) if attempts_left > 0 && error.is(Exception::FederationExecutionDoesNotExist) => {}
+                joined => return joined,
+            }
+        }
     }
 
     /// Calls a service by its request. The methods named after the services do just this.

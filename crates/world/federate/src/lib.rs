@@ -13,18 +13,18 @@
 //! the [`Callbacks`] is [`Callback::ConnectionLost`].
 //!
 //! ```no_run
-//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! use federate::{Callback, Federate, Options, fom};
+//! # async fn example() -> Result<(), federate::Failure> {
+//! use federate::prelude::*;
 //!
 //! let (federate, mut callbacks) = Federate::connect(Options::new("localhost")).await?;
-//! federate.create_federation_execution("Range", fom::file("Range.xml")?).await?;
-//! federate.join_federation_execution("Observer", "Range").await?;
+//! federate.create_or_join("Range", fom::file("Range.xml")?, "Tower", "Observer").await?;
 //! let aircraft = federate.get_object_class_handle("Aircraft").await?;
 //! let position = federate.get_attribute_handle(aircraft, "Position").await?;
 //! federate.subscribe_object_class_attributes(aircraft, [position]).await?;
 //! while let Some(callback) = callbacks.recv().await {
 //!     if let Callback::ReflectAttributeValues(update) = callback {
-//!         println!("{:?}", update.attribute_values);
+//!         let values = update.attribute_values.unwrap_or_default();
+//!         println!("{:?}", values.decode::<[f64; 3]>(position)?);
 //!     }
 //! }
 //! # Ok(())
@@ -41,12 +41,14 @@ mod counts;
 mod driver;
 mod error;
 mod evoke;
+mod failure;
 mod federate;
 pub mod fom;
 mod guard;
 mod logical_clock;
 mod options;
 mod pending;
+pub mod prelude;
 mod services;
 mod state;
 mod updates;
@@ -54,6 +56,7 @@ mod updates;
 pub use call::Call;
 pub use callbacks::{Callbacks, Ticket};
 pub use error::{ConnectError, FederateError};
+pub use failure::Failure;
 pub use federate::Federate;
 pub use hla::api::Request;
 pub use hla::api::callback_request::CallbackRequest as Callback;

@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_sent_a_datagram_can_be_answered() {
+    fn the_sender_of_a_datagram_can_be_answered() {
         for number in [0, 1, 255, 256, 999] {
             assert_eq!(process(address(number)), Some(ProcessId(number)));
         }

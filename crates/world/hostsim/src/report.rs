@@ -1,5 +1,6 @@
 //! The results of a run.
 
+use base::stats::quantile;
 use std::time::Duration;
 
 use base::Digest;
@@ -44,9 +45,7 @@ impl Done {
 /// Quantile of ascending times in nanoseconds, in microseconds; `share` is from 0 to 1. `None`
 /// without times.
 pub fn quantile_us(rising_ns: &[u64], share: f64) -> Option<f64> {
-    let last = rising_ns.len().checked_sub(1)?;
-    let at = (share * last as f64).round() as usize;
-    Some(rising_ns[at.min(last)] as f64 / 1e3)
+    quantile(rising_ns, share).map(|ns| ns as f64 / 1e3)
 }
 
 /// The results of a run.

@@ -379,7 +379,7 @@ fn groups_reach_all(world: &World) -> bool {
     networks.iter().all(|network| {
         network.groups.iter().all(|group| {
             let neighbours = network.channels.iter().map(|(key, _)| (group.group, *key));
-            group.reached == neighbours.filter(|neighbour| members.contains(neighbour)).count()
+            group.reaches == neighbours.filter(|neighbour| members.contains(neighbour)).count()
         })
     })
 }

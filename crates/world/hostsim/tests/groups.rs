@@ -58,7 +58,7 @@ fn all_reflects_come_once_and_links_carry_little() {
 }
 
 #[test]
-fn what_groups_lose_comes_once_all_the_same() {
+fn losses_of_groups_arrive_once_nevertheless() {
     let lossy = done(&site(groups("5%")));
     has_all(&lossy);
     let carried = lossy.carried.unwrap();
@@ -118,7 +118,7 @@ fn nodes_of_trees_share_groups() {
 }
 
 #[test]
-fn what_groups_cannot_be_is_refused() {
+fn impossible_groups_are_refused() {
     let say = |change: &dyn Fn(&mut Federation)| {
         let mut federation = site(groups("0%"));
         change(&mut federation);

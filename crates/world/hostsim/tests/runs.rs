@@ -19,7 +19,7 @@ const TRIPS: Task = Task::RoundTrips { count: 50, warm_up: 5 };
 
 /// On one core, each turn finds the caches full of the data of two or three other processes.
 #[test]
-fn who_shares_a_core_shares_its_caches() {
+fn processes_of_one_core_share_its_caches() {
     let costs = Costs { refill_ns: 10_000.0, ..FREE };
     let p50 =
         |nodes, cores| done(&federation(nodes, cores, costs, TRIPS)).done[0].quantile_us(0.5).unwrap() / 10.0;
@@ -185,7 +185,7 @@ fn entities_do_what_their_workload_says() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn nonsense_is_refused() {
     let say = |change: &dyn Fn(&mut Federation)| {
         let mut federation = federation(2, 2, FREE, TRIPS);
         change(&mut federation);

@@ -179,7 +179,7 @@ fn ready_and<T>(poll: Poll<T>, is: impl FnOnce(T) -> bool) -> bool {
 }
 
 #[test]
-fn what_was_written_before_a_close_arrives() {
+fn data_written_before_a_close_arrives() {
     let mut ranks = Ranks::new(2);
     let (near, far) = ranks.link(0, 1);
     assert!(ranks.write(0, near, b"last words").is_ready());
@@ -193,7 +193,7 @@ fn what_was_written_before_a_close_arrives() {
 }
 
 #[test]
-fn what_a_close_loses_is_not_hidden() {
+fn losses_of_a_close_are_not_hidden() {
     let mut ranks = Ranks::new(2);
     let (near, far) = ranks.link(0, 1);
     let octets = vec![1; WINDOW_BYTES];

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_under_way_is_bounded() {
+    fn messages_under_way_are_bounded() {
         let mut line = line(&Emulation { delay: Duration::from_secs(1), ..Emulation::default() });
         let frame = Bytes::from(vec![0; 1 << 20]);
         let mut taken = 0;

@@ -233,6 +233,10 @@ impl Machine for Kernel {
         self.note_slow_turn(now, took)
     }
 
+    fn is_waiting(&self) -> bool {
+        self.is_waiting()
+    }
+
     fn has_left(&self) -> bool {
         self.has_left()
     }

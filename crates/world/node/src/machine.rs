@@ -99,6 +99,11 @@ pub trait Machine {
         String::new()
     }
 
+    /// Whether federates have to wait, because this node is not yet a member of its network.
+    fn is_waiting(&self) -> bool {
+        false
+    }
+
     /// Whether, after [`Input::Shutdown`], the other nodes know that this one has left.
     fn has_left(&self) -> bool {
         true

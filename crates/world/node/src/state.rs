@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_is_read_again_and_removed() {
+    fn a_stored_state_is_read_again_and_removed() {
         let folder = Folder::new("stored");
         let file = StateFile::open(&folder.0, "N/1").unwrap();
         assert_eq!(file.read().unwrap(), None);

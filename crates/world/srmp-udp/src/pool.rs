@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_stays_as_it_was() {
+    fn kept_values_stay_unchanged() {
         let mut pool = Pool::default();
         let kept: Vec<Bytes> =
             (0..5_000_u32).map(|number| pool.copy(&number.to_be_bytes().repeat(200))).collect();

@@ -359,6 +359,10 @@ impl Ledger {
                     let owned =
                         member.published.keys().filter(|(of, _)| *of == class).map(|&(_, a)| a).collect();
                     let privileged = !member.unprivileged.contains(&class);
+                    // Its handle may have been that of an instance of another federation, whose
+                    // deletion was requested before this answer came.
+                    let deletes = |(_, later): &(Moment, Call)| matches!(later, Call::DeleteObjectInstanceRequest(r) if r.object_instance == Some(handle));
+                    let is_deleted = life.asked.range(call..).any(|(_, later)| deletes(later));
                     let instance = Instance {
                         class,
                         owner: session,
@@ -366,7 +370,7 @@ impl Ledger {
                         since: at,
                         owned,
                         privileged,
-                        fate: Fate::Exists,
+                        fate: if is_deleted { Fate::Open } else { Fate::Exists },
                     };
                     self.instances.insert((member.federation.clone(), handle), instance);
                 }

@@ -18,6 +18,7 @@ pub mod cluster;
 mod draw;
 mod federate;
 pub mod fom;
+pub mod grants;
 mod hostile;
 pub mod invariants;
 pub mod ledger;
@@ -33,6 +34,7 @@ pub mod script;
 
 pub use cluster::{Cluster, Failure, Outcome};
 pub use draw::Draw;
+pub use log::with_log;
 pub use observation::SessionId;
 pub use options::{
     FaultKind, FederateFault, Kind, Limits, Multicast, Options, PlannedFault, Reading, Setup, Shape,

@@ -22,7 +22,7 @@ pub(crate) fn set_present(now: Moment, node: usize) {
 }
 
 /// Prints the logs of this thread's nodes while `run` runs, if the environment asks for it.
-pub(crate) fn with_log<R>(run: impl FnOnce() -> R) -> R {
+pub fn with_log<R>(run: impl FnOnce() -> R) -> R {
     match std::env::var(LEVEL).ok().and_then(|level| level.parse().ok()) {
         Some(level) => tracing::subscriber::with_default(Log(level), run),
         None => run(),

@@ -26,10 +26,6 @@ const ANSWER_MAX: Duration = Duration::from_secs(60);
 const CALM: Duration = Duration::from_secs(3);
 /// Duration of the silence that is counted.
 const SILENCE: Duration = Duration::from_secs(10);
-/// Longer than any run, so that federates add nothing to the silence of the nodes.
-const NEVER: Duration = Duration::from_secs(1 << 24);
-/// Half of the time that a frame takes over a link.
-const HALF_WAY: Duration = Duration::from_micros(150);
 /// The attribute of every class.
 const ATTRIBUTE: &str = "state";
 
@@ -77,13 +73,9 @@ impl Settings {
             Shape::Mesh => options::Shape::mesh(self.nodes, 0),
             Shape::Graph => options::Shape::rings(self.nodes, self.seed),
         };
-        let mut options = Options::quiet(self.seed, shape, self.nodes * self.federates);
-        options.spares = 0;
-        options.sites = vec![HALF_WAY; self.nodes];
+        let (federates, module) = (self.nodes * self.federates, module(self.publishers.len()));
+        let mut options = Options::for_counting(self.seed, shape, federates, module);
         options.delays = vec![Duration::from_micros(1)];
-        options.timeouts.heartbeat = NEVER;
-        options.timeouts.heart = NEVER;
-        options.module = Some(module(self.publishers.len()));
         options
     }
 }
@@ -171,10 +163,7 @@ impl Run<'_> {
     /// Waits until all nodes are members and know each other.
     fn form(&mut self) -> Result<(), String> {
         let nodes = self.settings.nodes;
-        done(self.cluster.wait(FORM_MAX, "all nodes are members", |cluster| {
-            let mut kernels = (0..nodes).map(|node| cluster.kernel(node));
-            kernels.all(|kernel| kernel.member_of().is_some()).then_some(()).ok_or_else(String::new)
-        }))?;
+        done(self.cluster.wait_for_members(FORM_MAX))?;
         // Time for the last nodes to hear of each other.
         done(self.cluster.run_for(CALM))?;
         match (0..nodes).find(|&node| self.cluster.view(node).members.len() != nodes) {

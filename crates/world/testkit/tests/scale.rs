@@ -1,7 +1,9 @@
 //! Whole kernels and federates: a change of interest costs messages in proportion to the nodes that
 //! publish the class, however many nodes there are. When nothing changes, only keep-alives are
-//! sent.
+//! sent. A grant of logical time costs as many messages in a large network as in a small one.
 
+use base::Seed;
+use testkit::grants;
 use testkit::scale::{self, Counts, Report, Settings, Shape};
 
 fn run(shape: Shape, nodes: usize) -> Report {
@@ -44,5 +46,32 @@ fn in_a_graph_it_concerns_the_ways_to_them() {
         let most = 3 * (interest.publishers * (nodes - 1)) as u64;
         assert!(router <= most && peer_messages <= most && router + peer_messages >= before, "{interest:?}");
         before = router + peer_messages;
+    }
+}
+
+fn grants(workload: grants::Workload, nodes: usize, far: usize) -> grants::Report {
+    let settings = grants::Settings { workload, nodes, federates: 3, steps: 8, far, seed: Seed(1) };
+    let report = grants::run(&settings).unwrap_or_else(|why| panic!("{settings:?}: {why}"));
+    assert!(report.grants >= 3 * 8 * nodes as u64 && report.received > 0, "{report:?}");
+    report
+}
+
+#[test]
+fn a_grant_in_lock_step_costs_as_many_messages_in_a_network_three_times_as_large() {
+    let per_grant = |nodes| {
+        let grants::Report { grants, control, .. } = grants(grants::Workload::LockStep, nodes, 0);
+        control.messages as f64 / grants as f64
+    };
+    let (few, many) = (per_grant(8), per_grant(24));
+    assert!(many <= 1.2 * few, "{few} and {many} messages per grant");
+}
+
+#[test]
+fn federates_that_are_far_ahead_or_idle_cost_the_others_no_messages() {
+    for workload in [grants::Workload::LockStep, grants::Workload::Events] {
+        let (alone, beside) = (grants(workload, 4, 0), grants(workload, 4, 4));
+        assert_eq!(beside.of_far, grants::Control::default(), "their nodes send nothing");
+        let (least, most) = (alone.control.messages, beside.control.messages);
+        assert!(most * 100 <= least * 105, "{workload:?}: {least} messages without them, {most} with them");
     }
 }

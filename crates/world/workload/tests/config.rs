@@ -49,7 +49,7 @@ fn presets_can_be_changed_in_part() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_place() {
+fn mistakes_are_named_with_their_places() {
     let error = |from: &str, to: &str| {
         assert!(FILE.contains(from), "{from}");
         Workload::parse(&FILE.replace(from, to)).unwrap_err().to_string()

@@ -94,7 +94,7 @@ fn distribution_functions_are_met() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn mistakes_are_named() {
     let error = |text: &str| Holding::parse(text, &|_| Ok("1\nx\n".to_owned())).unwrap_err().to_string();
     assert!(error("cauchy").contains("`cauchy` is no distribution of times (there are: exponential"));
     assert!(error("exponential:3").contains("is no distribution"));

@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_is_read() {
+    fn written_values_are_read_back() {
         let stamp = Stamp { slot: 3, life: 2, number: 77 };
         let notes = vec![
             Note::Tries(1, 2),

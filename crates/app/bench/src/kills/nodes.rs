@@ -234,7 +234,7 @@ pub(crate) async fn play(file: &str, name: &str) -> Result<(), BenchError> {
     name.clone_into(&mut config.name);
     config.settle_here().map_err(|error| unusable(&error))?;
     let kernel = node::kernel(&config).map_err(|error| unusable(&error))?;
-    let node = node::Node::bind(&config, kernel).await.map_err(|error| unusable(&error))?;
+    let node = Box::pin(node::Node::bind(&config, kernel)).await.map_err(|error| unusable(&error))?;
     let _orders = orders();
     print_line("ready");
     node.run(std::future::pending()).await;

@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sent_is_heard_and_counted() {
+    fn sent_messages_are_received_and_counted() {
         let plan = Plan {
             size: 250,
             messages: 2_000,

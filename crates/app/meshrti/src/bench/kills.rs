@@ -1,5 +1,6 @@
 //! `meshrti bench kills`.
 
+use base::stats::quantile;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -204,9 +205,9 @@ fn times(outcome: &Outcome) -> String {
         table.line([
             name.to_owned(),
             sorted.len().to_string(),
-            millis(quantile(&sorted, 50)),
-            millis(quantile(&sorted, 90)),
-            millis(quantile(&sorted, 100)),
+            millis(quantile(&sorted, 0.5)),
+            millis(quantile(&sorted, 0.9)),
+            millis(quantile(&sorted, 1.0)),
         ]);
     }
     let mut whole: Vec<Micros> = outcome.whole.iter().map(|time| time.as_micros() as Micros).collect();
@@ -214,9 +215,9 @@ fn times(outcome: &Outcome) -> String {
     table.line([
         "restarted nodes are members, and vote".to_owned(),
         whole.len().to_string(),
-        millis(quantile(&whole, 50)),
-        millis(quantile(&whole, 90)),
-        millis(quantile(&whole, 100)),
+        millis(quantile(&whole, 0.5)),
+        millis(quantile(&whole, 0.9)),
+        millis(quantile(&whole, 1.0)),
     ]);
     table.text()
 }
@@ -225,12 +226,6 @@ fn sorted(recoveries: &[Recovery], figure_of: fn(&Recovery) -> Option<Micros>) -
     let mut sorted: Vec<Micros> = recoveries.iter().filter_map(figure_of).collect();
     sorted.sort_unstable();
     sorted
-}
-
-/// The smallest value that at least `percent` percent of the values do not exceed.
-fn quantile(sorted: &[Micros], percent: usize) -> Option<Micros> {
-    let rank = (sorted.len() * percent).div_ceil(100).max(1);
-    sorted.get(rank - 1).copied()
 }
 
 fn row(recovery: &Recovery) -> Value {
@@ -263,9 +258,8 @@ fn summary(plan: &Plan, outcome: &Outcome) -> Value {
     });
     for (key, _, figure_of) in FIGURES {
         let sorted = sorted(&outcome.recoveries, figure_of);
-        for (name, percent) in [("median", 50), ("p90", 90), ("max", 100)] {
-            summary[format!("{name}_{key}")] =
-                json!(quantile(&sorted, percent).map(|time| time as f64 / 1e3));
+        for (name, share) in [("median", 0.5), ("p90", 0.9), ("max", 1.0)] {
+            summary[format!("{name}_{key}")] = json!(quantile(&sorted, share).map(|time| time as f64 / 1e3));
         }
     }
     summary
@@ -274,14 +268,6 @@ fn summary(plan: &Plan, outcome: &Outcome) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn quantiles_are_of_the_values_that_are_there() {
-        let sorted: Vec<Micros> = (1..=10).collect();
-        assert_eq!([50, 90, 100].map(|percent| quantile(&sorted, percent)), [Some(5), Some(9), Some(10)]);
-        assert_eq!(quantile(&[7], 50), Some(7));
-        assert_eq!(quantile(&[], 50), None);
-    }
 
     #[test]
     fn a_folder_for_logs_is_new() {

@@ -2,6 +2,7 @@
 
 mod fanout;
 mod floor;
+mod grants;
 mod kills;
 mod latency;
 mod memory;
@@ -50,6 +51,8 @@ enum What {
     Memory(memory::Args),
     /// Very many objects of one federate, and what the other federates notice
     Objects(objects::Args),
+    /// Grants of logical time to federates that advance in steps
+    Grants(grants::Args),
     /// The bare network by itself: a relay that passes bytes on
     Floor(floor::Args),
     /// A federation from a scenario file of the simulator, with real processes, beside what the simulator says
@@ -77,6 +80,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         What::Fanout(args) => block_on(fanout::run(args)),
         What::Memory(args) => block_on(memory::run(args)),
         What::Objects(args) => block_on(objects::run(args)),
+        What::Grants(args) => block_on(grants::run(args)),
         What::Floor(args) => block_on(floor::run(args)),
         What::Federation(args) => block_on(crate::sim::run_live(args)),
         What::Kills(args) => block_on(kills::run(args)),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use federate::{Callbacks, Federate, FederateError, Options, fom};
 use hla::api::ResignAction;
-use hla::encoding::{AsciiString, EncoderError, Encoding as _};
+use hla::encoding::{AsciiString, Encode as _, EncoderError};
 use hla::handle::{
     AttributeHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, ParameterHandle,
 };

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_stopped_has_no_speed() {
+    fn a_stopped_entity_has_no_speed() {
         assert_eq!(CIRCLE.at(10.0, false).velocity.length(), 0.0);
     }
 

@@ -29,10 +29,8 @@ Look at it from another terminal:
 
 /// The table of entities, the latencies and the last events.
 pub(super) fn table(view: &View) -> String {
-    let mut text = format!(
-        "{:<10}  {:<13}  {:>10}  {:>10}  {:>7}  {:>9}  {:>9}\n",
-        "entity", "class", "latitude", "longitude", "alt m", "speed m/s", "updates/s"
-    );
+    let mut text = heading();
+    text.push('\n');
     let mut rows: Vec<&Seen> = view.entities.values().collect();
     rows.sort_by(|a, b| (a.class, &a.marking).cmp(&(b.class, &b.marking)));
     for seen in &rows {
@@ -53,6 +51,13 @@ pub(super) fn table(view: &View) -> String {
     }
     text.push_str(&"\n".repeat(EVENTS - view.events.len().min(EVENTS)));
     text
+}
+
+fn heading() -> String {
+    format!(
+        "{:<10}  {:<13}  {:>10}  {:>10}  {:>7}  {:>9}  {:>9}",
+        "entity", "class", "latitude", "longitude", "alt m", "speed m/s", "updates/s"
+    )
 }
 
 fn row(text: &mut String, seen: &Seen) {
@@ -144,6 +149,16 @@ mod tests {
     fn a_frame_covers_the_one_before() {
         assert_eq!(frame("a\nb", 0), "a\x1b[K\nb\x1b[K\n\x1b[J");
         assert_eq!(frame("c", 2), "\x1b[2Ac\x1b[K\n\x1b[J");
+    }
+
+    /// `cargo xtask pictures` draws it from a run.
+    #[test]
+    fn the_picture_in_the_readme_shows_this_table() {
+        let light = include_str!("../../../../../docs/pictures/demo-light.svg");
+        let dark = include_str!("../../../../../docs/pictures/demo-dark.svg");
+        for picture in [light, dark] {
+            assert!(picture.contains(&heading()) && picture.contains("from update to reflect: p50 "));
+        }
     }
 
     #[test]

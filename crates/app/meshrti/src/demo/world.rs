@@ -1,35 +1,32 @@
 //! The world of the demo: the records of its object model, and a piece of the Earth to move on.
 
-use hla::fixed_record;
+use hla::encoding::Encoding;
 
-fixed_record! {
-    /// `PositionRecord`: metres from the centre of the Earth, on the axes of WGS 84.
-    #[derive(Clone, Copy, PartialEq, Debug)]
-    pub(super) struct Position {
-        pub(super) x: f64,
-        pub(super) y: f64,
-        pub(super) z: f64,
-    }
+/// `PositionRecord`: metres from the centre of the Earth, on the axes of WGS 84.
+#[derive(Encoding, Clone, Copy, PartialEq, Debug)]
+#[encoding(crate = hla)]
+pub(super) struct Position {
+    pub(super) x: f64,
+    pub(super) y: f64,
+    pub(super) z: f64,
 }
 
-fixed_record! {
-    /// `VelocityRecord`: metres per second, on the same axes.
-    #[derive(Clone, Copy, PartialEq, Debug)]
-    pub(super) struct Velocity {
-        pub(super) x: f32,
-        pub(super) y: f32,
-        pub(super) z: f32,
-    }
+/// `VelocityRecord`: metres per second, on the same axes.
+#[derive(Encoding, Clone, Copy, PartialEq, Debug)]
+#[encoding(crate = hla)]
+pub(super) struct Velocity {
+    pub(super) x: f32,
+    pub(super) y: f32,
+    pub(super) z: f32,
 }
 
-fixed_record! {
-    /// `OrientationRecord`: radians against the local horizon.
-    #[derive(Clone, Copy, PartialEq, Debug)]
-    pub(super) struct Orientation {
-        pub(super) heading: f32,
-        pub(super) pitch: f32,
-        pub(super) roll: f32,
-    }
+/// `OrientationRecord`: radians against the local horizon.
+#[derive(Encoding, Clone, Copy, PartialEq, Debug)]
+#[encoding(crate = hla)]
+pub(super) struct Orientation {
+    pub(super) heading: f32,
+    pub(super) pitch: f32,
+    pub(super) roll: f32,
 }
 
 /// Equatorial radius and first eccentricity squared of WGS 84.
@@ -149,7 +146,7 @@ fn turned(local: Local, latitude: f64, longitude: f64) -> [f64; 3] {
 
 #[cfg(test)]
 mod tests {
-    use hla::encoding::Encoding as _;
+    use hla::encoding::Encode as _;
 
     use super::*;
 

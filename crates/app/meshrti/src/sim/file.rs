@@ -5,6 +5,7 @@ use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use console::exit::Failure;
+use node::config::in_words;
 use serde::Deserialize;
 
 /// The kinds of scenario files, which are names of subcommands.
@@ -13,6 +14,14 @@ const KINDS: [&str; 4] = ["network", super::federation::KIND, router_study::ROUT
 #[derive(Deserialize)]
 struct Peek {
     kind: Option<String>,
+}
+
+/// Parses a scenario file.
+///
+/// # Errors
+/// The mistake, in words of the file's format, with its line and column where the parser has them.
+pub(super) fn parse<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
+    toml::from_str(text).map_err(|error| in_words(error.to_string().trim_end()))
 }
 
 /// The kind of a scenario file, if it has one.

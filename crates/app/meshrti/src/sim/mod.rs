@@ -3,6 +3,7 @@
 
 mod federation;
 mod file;
+mod grants;
 mod interest;
 mod list;
 mod network;
@@ -53,6 +54,8 @@ enum Scenario {
     Srmp(srmp_study::Command),
     /// Whole nodes with federates: frames that a change of interest costs
     InterestScale(interest::Args),
+    /// Whole nodes with federates in logical time: messages that a grant costs
+    GrantScale(grants::Args),
     /// Measure what messages cost on this machine, and fit a host model
     Calibrate(federation::calibrate::Args),
     /// Combine reports of one scenario with different seeds
@@ -69,6 +72,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Scenario::Via(command) => command.run(),
         Scenario::Srmp(command) => command.run(),
         Scenario::InterestScale(args) => interest::run(args),
+        Scenario::GrantScale(args) => grants::run(args),
         Scenario::Calibrate(args) => federation::calibrate::run(args),
         Scenario::Pool(args) => pool::run(args),
     }

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use base::stats::ci95;
 use console::exit::{Failure, Outcome, Status, say};
 use console::report::{JsonFlag, Report};
 use console::table::{Table, figure};
-use experiment::stats::ci95;
 
 /// The name of the command.
 const NAME: &str = "pool";
@@ -175,11 +175,11 @@ mod tests {
         let [only] = &pool(&reads).ok().unwrap()[..] else { panic!("one figure differs") };
         assert_eq!((only.key.as_str(), only.about.as_str(), only.row), ("mean_us", "x", 1));
         assert_eq!((only.mean, only.least, only.most), (10.0, 9.0, 11.0));
-        assert!((only.ci95 - 4.303 / 3.0f64.sqrt()).abs() < 1e-9);
+        assert!((only.ci95 - 4.302_652_730 / 3.0f64.sqrt()).abs() < 1e-9);
     }
 
     #[test]
-    fn what_does_not_belong_together_is_told() {
+    fn contradicting_options_are_reported() {
         let say = |reads: &[Read]| pool(reads).err().unwrap();
         assert!(say(&[]).contains("which reports?"));
         assert!(say(&[report(1, 1.0, "x")]).contains("says nothing of how sure"));

@@ -1,7 +1,8 @@
 //! A network of nodes as text and as rows.
 
 use console::table::counted;
-use kernel::report::{ChannelReport, DatagramReport, GroupReport, LinkEndReport, NetworkReport, NodeReport};
+use kernel::GroupStatus;
+use kernel::report::{ChannelReport, DatagramReport, LinkEndReport, NetworkReport, NodeReport};
 use serde_json::json;
 
 use console::exit::say;
@@ -109,7 +110,8 @@ fn describe_channel(channel: &ChannelReport) -> String {
     text
 }
 
-fn describe_group(group: &GroupReport) -> String {
+fn describe_group(group: &GroupStatus) -> String {
+    let counts = &group.counts;
     let mut text = format!(
         "group {}: hears {}, reaches {}, sent {} messages once each in {} frames ({} datagrams, {} bytes), \
          received {} frames ({} datagrams)",
@@ -117,20 +119,20 @@ fn describe_group(group: &GroupReport) -> String {
         group.hears,
         group.reaches,
         group.sent_messages,
-        group.sent_frames,
-        group.sent_datagrams,
-        group.sent_bytes,
-        group.received_frames,
-        group.received_datagrams,
+        counts.sent_frames,
+        counts.sent_datagrams,
+        counts.sent_bytes,
+        counts.received_frames,
+        counts.received_datagrams,
     );
     for (count, what) in [
-        (group.reliable_frames, "frames that the group repairs"),
-        (group.directed_frames, "frames to one member"),
-        (group.repaired_frames, "sent again"),
-        (group.recovered_frames, "recovered"),
+        (counts.reliable_frames, "frames that the group repairs"),
+        (counts.directed_frames, "frames to one member"),
+        (counts.repaired_frames, "sent again"),
+        (counts.recovered_frames, "recovered"),
         (group.waiting as u64, "waiting"),
-        (group.emulated_losses, "lost by its emulated line"),
-        (group.refused, "refused"),
+        (counts.emulated_losses, "lost by its emulated line"),
+        (counts.refused, "refused"),
     ] {
         if count > 0 {
             text += &format!(", {count} {what}");
@@ -231,22 +233,16 @@ pub(crate) fn rows(network: &NetworkReport, report: &mut Report) {
             report.row(end_row(&node.name, end));
         }
         for group in &summary.groups {
-            report.row(group_row(&node.name, group));
+            let mut row = row("group", group);
+            row["node"] = json!(node.name);
+            report.row(row);
         }
     }
     for link in &network.links {
-        report.row(
-            json!({ "kind": "link", "a": link.a, "b": link.b, "state": link.state, "rtt_us": link.rtt_us }),
-        );
+        report.row(row("link", link));
     }
     for target in &network.targets {
-        report.row(json!({
-            "kind": "target",
-            "url": target.url,
-            "state": target.state,
-            "attempts": target.attempts,
-            "last_error": target.last_error,
-        }));
+        report.row(row("target", target));
     }
     report.note(format!(
         "node {}: a {} of {}{}",
@@ -257,27 +253,11 @@ pub(crate) fn rows(network: &NetworkReport, report: &mut Report) {
     ));
 }
 
-fn group_row(node: &str, group: &GroupReport) -> serde_json::Value {
-    json!({
-        "kind": "group",
-        "node": node,
-        "group": group.group,
-        "hears": group.hears,
-        "reaches": group.reaches,
-        "waiting": group.waiting,
-        "sent_messages": group.sent_messages,
-        "sent_frames": group.sent_frames,
-        "reliable_frames": group.reliable_frames,
-        "directed_frames": group.directed_frames,
-        "repaired_frames": group.repaired_frames,
-        "recovered_frames": group.recovered_frames,
-        "sent_datagrams": group.sent_datagrams,
-        "sent_bytes": group.sent_bytes,
-        "received_frames": group.received_frames,
-        "received_datagrams": group.received_datagrams,
-        "emulated_losses": group.emulated_losses,
-        "refused": group.refused,
-    })
+/// A report as a row.
+fn row(kind: &str, report: &impl serde::Serialize) -> serde_json::Value {
+    let mut row = json!(report);
+    row["kind"] = json!(kind);
+    row
 }
 
 fn end_row(node: &str, end: &LinkEndReport) -> serde_json::Value {

@@ -51,6 +51,45 @@ fn ping_measures() {
     assert!(String::from_utf8(output.stdout).unwrap().contains("1 round trips"));
 }
 
+#[test]
+fn a_password_comes_from_a_file_or_the_environment() {
+    let server = Server::configured("[access]\npassword = \"open sesame\"");
+    let folder = Folder::new();
+    let (right, wrong) = (folder.write("right", "open sesame\n"), folder.write("wrong", "sesame"));
+    for command in ["ping", "status"] {
+        let ask = |flags: &[&str], variable: Option<&str>| {
+            let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_meshrti"))
+                .args([&[command, server.address()], flags].concat())
+                .envs(variable.map(|password| ("MESHRTI_PASSWORD", password)))
+                .output()
+                .expect("the command starts");
+            command.stderr.extend(command.stdout);
+            (command.status.code(), String::from_utf8_lossy(&command.stderr).into_owned())
+        };
+        let (status, said) = ask(&[], None);
+        assert!(status == Some(1) && said.contains("--password-file"), "{command}: {said}");
+        assert_eq!(ask(&["--password-file", wrong.to_str().unwrap()], None).0, Some(1));
+        let (status, said) = ask(&["--password-file", right.to_str().unwrap()], None);
+        assert_eq!(status, Some(0), "{command}: {said}");
+        assert_eq!(ask(&[], Some("open sesame")).0, Some(0), "{command}");
+    }
+}
+
+/// A malformed address is wrong use. Failures with `--json` are JSON, too.
+#[test]
+fn failures_have_their_status_and_json() {
+    for command in ["ping", "status"] {
+        let output = run(&[command, "localhost:220010", "--json"]);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let report: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+        let error = &report["error"];
+        assert_eq!(error["exit_status"], 2);
+        assert!(error["message"].as_str().unwrap().contains("`localhost:220010` is no address"), "{error}");
+        assert!(error["hint"].is_null(), "no server is missing: {error}");
+        assert!(run(&[command, "localhost:220010"]).stdout.is_empty());
+    }
+}
+
 #[tokio::test]
 async fn status_tells_who_is_there() {
     let server = Server::start();

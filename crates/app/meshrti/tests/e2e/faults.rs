@@ -103,7 +103,7 @@ fn keys(asked: &Server) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn who_pauses_for_less_than_the_timeouts_misses_nothing() {
+async fn a_pause_shorter_than_the_timeouts_misses_nothing() {
     let nodes = mesh(STOIC);
     all_settled(&nodes).await;
     let mut members = members(&nodes).await;
@@ -130,7 +130,7 @@ async fn who_pauses_for_less_than_the_timeouts_misses_nothing() {
 }
 
 #[tokio::test]
-async fn who_pauses_for_longer_is_taken_for_dead_and_comes_back_as_a_new_node() {
+async fn a_node_that_pauses_longer_is_declared_dead_and_rejoins() {
     for paused in [2, 0] {
         let nodes = mesh("");
         all_settled(&nodes).await;

@@ -91,7 +91,7 @@ async fn a_password_is_asked_for() {
 }
 
 #[test]
-fn what_a_configuration_must_not_say() {
+fn invalid_configurations() {
     let cases = [
         ("[limits]\nsesions = 3\n", "meshrti.toml:2:1", "unknown field `sesions`"),
         ("lisen = []\n", "meshrti.toml:1:1", "unknown field `lisen`"),
@@ -116,7 +116,7 @@ fn what_a_configuration_must_not_say() {
 }
 
 #[test]
-fn what_a_configuration_may_say() {
+fn valid_configurations() {
     let folder = Folder::new();
     let text = "name = \"west\"\nlisten = [\"tcp://127.0.0.1:0\"]\n[limits]\nqueue = \"1MiB\"\nsessions = 9\n\
                 [session]\nresume-window = \"1min\"\n[shutdown]\ngrace = \"1s\"\n[fom]\ndirectories = [\".\"]\n";

@@ -10,6 +10,7 @@ mod admission;
 mod commands;
 mod common;
 mod connections;
+mod examples;
 mod faults;
 mod handles;
 mod hostile;

@@ -45,13 +45,21 @@ async fn modules_come_as_files_as_archives_and_by_name() {
     assert_eq!(create(&federate, [range()]).await, Ok(()));
     assert_eq!(create(&federate, [fom::compressed("range.xml", RANGE.as_bytes()).unwrap()]).await, Ok(()));
     assert_eq!(create(&federate, [fom::url("range.xml")]).await, Ok(()));
+    let data_url = format!("data:text/xml,{}", RANGE.replace('%', "%25").replace('<', "%3c"));
+    assert_eq!(create(&federate, [fom::url(data_url)]).await, Ok(()));
     // The order of modules is lost on the way with some clients: what depends on another may come first.
     assert_eq!(create(&federate, [fom::url("extra.xml"), range()]).await, Ok(()));
 
     let file_url = format!("file://{}", secret.display());
-    for name in
-        ["missing.xml", "../secret.xml", secret.to_str().unwrap(), &file_url, "", "http://[::1]/a.xml"]
-    {
+    for name in [
+        "missing.xml",
+        "../secret.xml",
+        secret.to_str().unwrap(),
+        &file_url,
+        "",
+        "http://[::1]/a.xml",
+        "data:a",
+    ] {
         let refused = create(&federate, [fom::url(name)]).await;
         assert_eq!(refused, Err(Some(Exception::CouldNotOpenFOM)), "{name}");
     }

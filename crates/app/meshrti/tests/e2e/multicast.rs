@@ -77,7 +77,7 @@ async fn numbers(member: &mut Member, count: usize) -> (Vec<u32>, Vec<u32>) {
 }
 
 #[tokio::test]
-async fn what_several_nodes_want_is_sent_once() {
+async fn a_message_for_several_nodes_is_sent_once() {
     if !has_multicast() {
         return;
     }
@@ -120,7 +120,7 @@ async fn what_several_nodes_want_is_sent_once() {
 }
 
 #[tokio::test]
-async fn what_a_group_loses_is_asked_for_again() {
+async fn losses_of_a_group_are_requested_again() {
     if !has_multicast() {
         return;
     }
@@ -153,7 +153,7 @@ async fn what_a_group_loses_is_asked_for_again() {
 /// An interaction that is directed at an instance, and wanted at one node only, goes there by a
 /// transaction of SRMP.
 #[tokio::test]
-async fn what_is_directed_at_one_node_goes_there_alone() {
+async fn a_directed_message_reaches_its_node_alone() {
     if !has_multicast() {
         return;
     }

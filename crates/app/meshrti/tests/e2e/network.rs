@@ -14,6 +14,23 @@ fn three(flags: &[&str]) -> [Server; 3] {
     [a, b, c]
 }
 
+/// A node whose network is not there says so, logs the failed links, and refuses calls with the
+/// reason instead of letting them hang.
+#[tokio::test]
+async fn a_node_without_its_network_says_what_it_waits_for() {
+    let server = Server::node("Alone", None, &["--join", "tcp://127.0.0.1:1"]);
+    eventually("the failed link is logged", || {
+        let log = server.log();
+        log.contains("cannot connect to this node") && log.contains("tcp://127.0.0.1:1")
+    })
+    .await;
+    let (federate, _callbacks) =
+        soon(federate::Federate::connect(federate::Options::new(server.address()))).await.unwrap();
+    let created = soon(federate.create_federation_execution("F", federate::fom::url("a.xml"))).await;
+    let text = created.unwrap_err().to_string();
+    assert!(text.contains("not part of its network") && text.contains("tcp://127.0.0.1:1: "), "{text}");
+}
+
 async fn member(node: &Server, name: &str) -> Member {
     member_of(node, "Wide", name).await
 }

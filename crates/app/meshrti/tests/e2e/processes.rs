@@ -6,6 +6,7 @@ use federate::hla::handle::ObjectInstanceHandle;
 
 use crate::common::federates::tag;
 use crate::common::helper::{self, Helper};
+use crate::common::server::run;
 use crate::common::{Member, Server, create_and_join, eventually, options, soon};
 use crate::connections;
 
@@ -93,6 +94,23 @@ async fn processes_talk_to_each_other() {
     assert_eq!(gone, instances);
     there.heard("left");
     assert!(there.wait().success());
+}
+
+/// While the session of a killed federate is kept, `status` says so, and for how long.
+#[tokio::test]
+async fn status_tells_of_a_federate_whose_connection_is_lost() {
+    let server = Server::configured("[session]\nclosed-window = \"60s\"");
+    let mut there = Helper::start(&["federate", server.address(), "Losses", "There", "NO_ACTION"]);
+    there.heard("joined");
+    let status = || String::from_utf8(run(&["status", server.address()]).stdout).expect("it is UTF-8");
+    assert!(status().contains("There") && !status().contains("connection lost"), "{}", status());
+    assert!(status().contains(" at 127.0.0.1"), "{}", status());
+    there.kill();
+    eventually("the loss is told of", || {
+        let text = status();
+        text.contains("connection lost, resigns in 5") || text.contains("connection lost, resigns in 6")
+    })
+    .await;
 }
 
 #[tokio::test]

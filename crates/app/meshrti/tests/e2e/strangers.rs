@@ -67,7 +67,7 @@ async fn logs(node: &Server, sentence: &str) {
 }
 
 #[tokio::test]
-async fn what_is_no_node_is_closed_with_the_reason_in_the_log() {
+async fn a_peer_that_is_no_node_is_closed_with_the_reason_in_the_log() {
     let mut network = Network::start("connect-timeout = \"500ms\"").await;
     let firsts: [(&[u8], &str); 6] = [
         (
@@ -106,7 +106,7 @@ async fn what_is_no_node_is_closed_with_the_reason_in_the_log() {
 }
 
 #[tokio::test]
-async fn who_does_not_greet_as_a_node_is_refused_with_a_sentence() {
+async fn a_peer_that_does_not_greet_is_refused_with_a_sentence() {
     let mut network = Network::start("").await;
     let long = [&[0][..], &vec![7; 1 << 20]].concat();
     let frames: [(&[u8], &str); 7] = [

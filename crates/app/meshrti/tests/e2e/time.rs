@@ -5,7 +5,8 @@ use federate::hla::time::{LogicalTime, LogicalTimeInterval, TimeKind};
 use federate::{Callback, LogicalClock};
 
 use crate::common::federates::{number, tag};
-use crate::common::{Member, Server, create_and_join, options, soon};
+use crate::common::server::run;
+use crate::common::{Member, Server, create_and_join, eventually, options, soon};
 
 const STEPS: u32 = 20;
 
@@ -51,10 +52,8 @@ async fn steps((mut member, mut clock): (Member, LogicalClock)) -> Vec<(LogicalT
     received
 }
 
-#[tokio::test]
-async fn two_federates_advance_in_lock_step() {
-    let server = Server::start();
-    let (blue, red) = (timed(&server, "Blue").await, timed(&server, "Red").await);
+/// Lets both federates advance, and checks that each gets each message in the step of its time.
+async fn advance_in_lock_step(blue: (Member, LogicalClock), red: (Member, LogicalClock)) {
     let (blue, red) = tokio::join!(steps(blue), steps(red));
     let expected: Vec<_> = (1..=STEPS)
         .map(|step| {
@@ -62,6 +61,50 @@ async fn two_federates_advance_in_lock_step() {
             (begin.add(interval(0.5)).unwrap(), step, begin)
         })
         .collect();
-    assert_eq!(blue, expected, "each message comes in the step of its time");
+    assert_eq!(blue, expected);
     assert_eq!(red, expected);
+}
+
+#[tokio::test]
+async fn two_federates_advance_in_lock_step() {
+    let server = Server::start();
+    let (blue, red) = (timed(&server, "Blue").await, timed(&server, "Red").await);
+    advance_in_lock_step(blue, red).await;
+}
+
+/// The first federate regulates time while its node is alone in the network.
+#[tokio::test]
+async fn federates_at_two_nodes_advance_in_lock_step() {
+    let a = Server::node("A", None, &[]);
+    let blue = timed(&a, "Blue").await;
+    let b = Server::node("B", Some(&a), &[]);
+    let red = timed(&b, "Red").await;
+    advance_in_lock_step(blue, red).await;
+}
+
+/// The row of a federate, as the status of `asked` gives it.
+fn row(asked: &Server, name: &str) -> serde_json::Value {
+    asked.rows("federate").into_iter().find(|row| row["federate"] == name).unwrap_or_default()
+}
+
+/// Blue waits for Red, which is connected to another node and does not advance. The node of Blue
+/// tells the logical time of Red, and since when it has it.
+#[tokio::test]
+async fn the_status_tells_of_a_holder_at_another_node() {
+    let a = Server::node("A", None, &[]);
+    let (blue, _blue_clock) = timed(&a, "Blue").await;
+    let b = Server::node("B", Some(&a), &[]);
+    let _red = timed(&b, "Red").await;
+    soon(blue.federate.time_advance_request(LogicalTime::float64(5.0).unwrap())).await.unwrap();
+    eventually("the time of Red is announced", || row(&a, "Red")["logical_time"].is_object()).await;
+    let (blue, red) = (row(&a, "Blue"), row(&a, "Red"));
+    assert_eq!(blue["logical_time"]["pending"], "Time Advance Request to 5", "{blue}");
+    assert_eq!(blue["logical_time"]["waits_for"], serde_json::json!(["Red (node B)"]), "{blue}");
+    assert_eq!((&red["node"], &red["logical_time"]["time"]), (&"B".into(), &"0".into()), "{red}");
+    assert!(red["logical_time"]["pending"].is_null(), "{red}");
+    let lasts = |row: &serde_json::Value| row["logical_time"]["lasts_ms"].as_u64().unwrap();
+    let before = lasts(&red);
+    eventually("it lasts longer", || lasts(&row(&a, "Red")) > before).await;
+    let text = String::from_utf8(run(&["status", a.address(), "--time"]).stdout).unwrap();
+    assert!(text.contains("at 0 (regulating with lookahead 0.5, constrained), granted for "), "{text}");
 }

@@ -65,11 +65,11 @@ fn small_exercises_are_what_they_were() {
         "mesh_p99_ms",
     ];
     is_golden("juo-small-latency.csv", &csv(&columns, &[only(&reports[0], "latency")]));
-    what_goes_by_norfolk(&reports[0]);
+    traffic_through_norfolk(&reports[0]);
 }
 
 /// Section 3 of the paper: from Maui to San Diego by Norfolk, or directly.
-fn what_goes_by_norfolk(report: &Value) {
+fn traffic_through_norfolk(report: &Value) {
     let find = |table: &str| {
         let row =
             rows(report, table).into_iter().find(|row| row["from"] == "MAUI" && row["to"] == "SAN-DIEGO");

@@ -118,7 +118,7 @@ fn a_site_shares_multicast_groups() {
 }
 
 #[test]
-fn what_is_wrong_is_told() {
+fn mistakes_are_reported() {
     let text = example();
     let say = |name: &str, from: &str, to: &str, arguments: &[&str]| {
         let scenario = file(name, &text.replacen(from, to, 1));

@@ -151,7 +151,7 @@ fn models_of_packets_and_links_are_held_to_what_makes_sense() {
 }
 
 #[test]
-fn what_is_wrong_is_told_and_too_much_is_warned_of() {
+fn mistakes_are_reported_and_excess_is_warned_of() {
     let text = std::fs::read_to_string(example("fat-tree.toml")).expect("the example is there");
     let say = |from: &str, to: &str| {
         let scenario = file("wrong.toml", &text.replacen(from, to, 1));
@@ -192,7 +192,7 @@ fn requests_and_responses_are_told_there_and_back() {
     // Four links of 4.5 us, 60 us in hosts, and no less than nothing for the rest.
     assert!(exchanges["min_us"].as_f64() > Some(78.0), "{exchanges}");
     let notes = whole["notes"].to_string();
-    assert!(notes.contains("requests were answered from 0ps to 300ms, there and back: mean "), "{notes}");
+    assert!(notes.contains("requests were answered from 0s to 300ms, there and back: mean "), "{notes}");
     assert!(notes.contains("by MSER-5 the first run has settled at "), "{notes}");
     assert!(!notes.contains("warning"), "a closed loop carries what it can: {notes}");
     // A host that thinks half as long asks more often, and waits longer.

@@ -6,7 +6,7 @@ use base::NodeKey;
 use raft::StateRole;
 use raft::eraftpb::{ConfState, Entry, Snapshot};
 
-use super::{Committed, Consensus, Event, Serial};
+use super::{Committed, Consensus, Event, Serial, SnapshotPoint};
 use crate::change::{self, Change, Role};
 use crate::configuration::Configuration;
 use crate::replicated::{Replicated, Taken};
@@ -158,27 +158,35 @@ impl Consensus {
         many || large || log.is_snapshot_wanted()
     }
 
-    /// Makes a snapshot of everything applied, drops older entries, and serves the peers that
-    /// waited for it.
-    pub(super) fn take_snapshot(&mut self, application: &[u8]) {
-        self.reported.snapshot_wanted = false;
+    /// The moment after everything applied; none while a snapshot cannot represent the membership.
+    pub(super) fn point(&self) -> Option<SnapshotPoint> {
         if self.farewell.is_some() || self.is_joint() {
-            // Requested again when it is over.
-            return;
+            return None;
         }
-        let index = self.node.raft.raft_log.applied;
-        let data = self.replicated.encode(application);
+        let (log, index) = (self.node.store(), self.node.raft.raft_log.applied);
+        Some(SnapshotPoint {
+            index,
+            term: log.term_at(index).expect("what is applied is in the log or before its start"),
+            conf: log.conf().clone(),
+            replicated: self.replicated.clone(),
+            applied_bytes: self.applied_bytes,
+        })
+    }
+
+    /// Makes a snapshot of everything applied up to a point, drops older entries, and serves the
+    /// peers that waited for it.
+    pub(super) fn take_snapshot(&mut self, point: SnapshotPoint, application: &[u8]) {
+        let data = point.replicated.encode(application);
         let mut snapshot = Snapshot { data, ..Snapshot::default() };
         let meta = snapshot.mut_metadata();
-        meta.index = index;
-        meta.term =
-            self.node.store().term_at(index).expect("what is applied is in the log or before its start");
-        meta.set_conf_state(self.node.store().conf().clone());
+        (meta.index, meta.term) = (point.index, point.term);
+        meta.set_conf_state(point.conf);
         let (entries, bytes) = (self.config.log_entries_max / 2, self.config.log_bytes_max / 2);
         let store = self.node.mut_store();
         store.compact(snapshot, entries, bytes);
         let waiting = store.take_wanted_by();
-        self.applied_bytes = 0;
+        // A restored state began the count again.
+        self.applied_bytes = self.applied_bytes.saturating_sub(point.applied_bytes);
         if self.node.raft.state == StateRole::Leader {
             for peer in waiting {
                 if self.node.raft.prs().get(peer).is_some() {

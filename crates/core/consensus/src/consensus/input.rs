@@ -84,7 +84,9 @@ impl Consensus {
         if leads && self.node.raft.leader_id == from {
             self.led_at = self.now;
         }
-        if self.farewell.is_some_and(|index| known >= index) {
+        // A learner that knows cannot lead the others out of the old configuration.
+        let votes = self.node.store().conf().get_voters().contains(&from);
+        if votes && self.farewell.is_some_and(|index| known >= index) {
             self.set_removed();
         }
         Ok(())

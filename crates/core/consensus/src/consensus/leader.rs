@@ -6,7 +6,7 @@ use base::NodeKey;
 use bytes::Bytes;
 
 use super::Consensus;
-use crate::change::{self, Role};
+use crate::change::{self, Change, Role};
 use crate::members::{Joint, Seen, Step, View};
 use crate::replicated::Replicated;
 use crate::wire::{self, MemberRequest, Packet, REQUESTS_MAX};
@@ -32,10 +32,12 @@ impl Consensus {
         let term = self.node.raft.term;
         if !self.is_leader() {
             self.admission = None;
+            self.hands_over = false;
             self.asked.clear();
             self.trips.clear();
         } else if self.admission.as_ref().is_none_or(|(led, _)| *led != term) {
             self.admission = Some((term, self.fold_log()));
+            self.hands_over = false;
             self.review = true;
             self.led_since = self.now;
         }
@@ -89,7 +91,7 @@ impl Consensus {
     /// Appends a proposal to the log, if this node leads and it is the next one of its proposer.
     pub(super) fn admit(&mut self, from: NodeKey, serial: u64, body: &Bytes) -> Admitted {
         let Some((_, fold)) = &mut self.admission else { return Admitted::No };
-        if self.farewell.is_some() {
+        if self.farewell.is_some() || self.hands_over {
             return Admitted::No;
         }
         match fold.next_of(from) {
@@ -139,6 +141,7 @@ impl Consensus {
             }
             Some(Step::Propose(changes)) => {
                 let taken = self.node.propose_conf_change(Vec::new(), change::to_raft(&changes)).is_ok();
+                self.hands_over |= taken && changes.contains(&Change::Set(self.key, Role::Learner));
                 if let (true, Some((_, fold))) = (taken, &mut self.admission) {
                     changes.into_iter().for_each(|change| fold.change(change));
                 }

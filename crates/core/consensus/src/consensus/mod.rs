@@ -17,7 +17,7 @@ use raft::RawNode;
 
 use self::settle::Reported;
 use self::ticks::SnapshotTrip;
-pub use self::types::{Committed, Event, Serial, SnapshotError, Status};
+pub use self::types::{Committed, Event, Serial, SnapshotError, SnapshotPoint, Status};
 use crate::change::Role;
 use crate::config::{Config, ConfigError, SNAPSHOT_BYTES_MAX};
 use crate::configuration::Configuration;
@@ -78,9 +78,13 @@ pub struct Consensus {
     probed: NodeKey,
     duplicates: u64,
     /// This node leads, and its own removal is committed at this index; an earlier leader proposed
-    /// it. The others may need this node's vote until one of them is known to know of that commit.
+    /// it. The others may need this node's vote until a voter is known to know of that commit.
     /// So this node stays until then, and applies nothing more.
     farewell: Option<u64>,
+    /// This node leads, and has proposed to lose its vote. It appends nothing more: until they know
+    /// that this was committed, the new voters need its vote, and it may vote for nobody whose log is
+    /// shorter than its own.
+    hands_over: bool,
     removed: bool,
 }
 
@@ -196,6 +200,7 @@ impl Consensus {
             probed: NodeKey(0),
             duplicates: 0,
             farewell: None,
+            hands_over: false,
             removed: false,
         })
     }
@@ -240,12 +245,14 @@ impl Consensus {
         if self.removed || key.0 == 0 {
             return;
         }
+        // A key is never used again. Its log is lost, and with it the promises made under the key.
         if request == MemberRequest::Add && self.replicated.was_removed(key) {
             return self.send(key, &Packet::Removed);
         }
         if self.is_fulfilled(key, request) {
             return;
         }
+        // Nobody is left who could commit the removal.
         let alone = self.roles.keys().all(|member| *member == self.key);
         if alone && key == self.key && request == MemberRequest::Remove {
             return self.set_removed();
@@ -256,33 +263,54 @@ impl Consensus {
         self.pump();
     }
 
-    /// Provides the state of the application after everything that [`Consensus::poll_committed`]
-    /// has returned; the caller must have taken everything. Entries that the state covers are
-    /// dropped from the log.
+    /// The present moment in the log, for a snapshot: the caller must have taken everything that
+    /// [`Consensus::poll_committed`] returns. Encoding the state may take long; entries that are
+    /// committed meanwhile do not belong to it.
     ///
     /// # Errors
-    /// It is not the right moment, or the state is too large. Nothing happened; the snapshot is
-    /// requested again if it is still needed.
-    pub fn provide_snapshot(&mut self, now: Moment, state: &[u8]) -> Result<(), SnapshotError> {
-        self.at(now);
+    /// It is not the right moment. The snapshot is requested again if it is still needed.
+    pub fn snapshot_point(&mut self) -> Result<SnapshotPoint, SnapshotError> {
+        self.reported.snapshot_wanted = false;
+        // The state of the owner lacks these entries, and a snapshot with their index would lose
+        // them.
         if !self.committed.is_empty() {
             return Err(SnapshotError::NotDrained { left: self.committed.len() });
-        }
-        if state.len() > SNAPSHOT_BYTES_MAX {
-            return Err(SnapshotError::TooLarge { len: state.len() });
         }
         if self.removed || !self.roles.contains_key(&self.key) {
             return Err(SnapshotError::NoMember);
         }
-        self.take_snapshot(state);
-        self.pump();
-        Ok(())
+        let point = self.point().ok_or(SnapshotError::Changing)?;
+        self.reported.snapshot_wanted = true;
+        Ok(point)
     }
 
-    /// Whether [`Consensus::poll_committed`] returns something.
-    #[must_use]
-    pub fn has_committed(&self) -> bool {
-        !self.committed.is_empty()
+    /// Provides the state of the application at `point`. Entries that it covers are dropped from the
+    /// log.
+    ///
+    /// # Errors
+    /// The state is too large, or of no use. Nothing happened. In the latter case the snapshot is
+    /// requested again if it is still needed.
+    pub fn provide_snapshot(
+        &mut self,
+        now: Moment,
+        point: SnapshotPoint,
+        state: &[u8],
+    ) -> Result<(), SnapshotError> {
+        self.at(now);
+        if state.len() > SNAPSHOT_BYTES_MAX {
+            return Err(SnapshotError::TooLarge { len: state.len() });
+        }
+        self.reported.snapshot_wanted = false;
+        if self.removed || !self.roles.contains_key(&self.key) {
+            return Err(SnapshotError::NoMember);
+        }
+        // A snapshot that went backwards would drop entries that the log has already given up.
+        if point.index < self.node.store().snapshot_index() {
+            return Err(SnapshotError::Outdated);
+        }
+        self.take_snapshot(point, state);
+        self.pump();
+        Ok(())
     }
 
     /// The next decision, to be applied now.
@@ -309,6 +337,7 @@ impl Consensus {
 
     /// Advances the time, which never goes back.
     fn at(&mut self, now: Moment) {
+        // Owners may call out of order after work in slices; time in the machine never falls.
         self.now = self.now.max(now);
     }
 

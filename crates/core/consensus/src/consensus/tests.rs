@@ -12,6 +12,8 @@ struct Group {
     applied: BTreeMap<NodeKey, Vec<(NodeKey, u64, Bytes)>>,
     /// Messages from or to these members are lost.
     cut: Vec<NodeKey>,
+    /// A member that was removed ends at once, and answers nobody any more.
+    end_removed: bool,
     config: Config,
 }
 
@@ -24,7 +26,7 @@ impl Group {
     fn new(config: Config) -> Self {
         let creator = Consensus::bootstrap(A, Seed(1), config.clone()).unwrap();
         let (members, applied) = (BTreeMap::from([(A, creator)]), BTreeMap::new());
-        Self { members, now: Moment::ZERO, applied, cut: Vec::new(), config }
+        Self { members, now: Moment::ZERO, applied, cut: Vec::new(), end_removed: false, config }
     }
 
     /// A group of the creator and the members that it added, all caught up.
@@ -56,35 +58,43 @@ impl Group {
 
     /// Carries messages until there are none.
     fn settle(&mut self) {
-        loop {
-            let mut mail = Vec::new();
-            for (from, member) in &mut self.members {
-                let seen = self.applied.entry(*from).or_default();
-                while let Some(committed) = member.poll_committed() {
-                    match committed {
-                        Committed::Entry { from, serial, body } => seen.push((from, serial.0, body)),
-                        Committed::Restore(state) => *seen = load(&state),
-                    }
+        while self.round() {}
+    }
+
+    /// Carries the messages that there are now. Returns whether there were any.
+    fn round(&mut self) -> bool {
+        let mut mail = Vec::new();
+        for (from, member) in &mut self.members {
+            let seen = self.applied.entry(*from).or_default();
+            while let Some(committed) = member.poll_committed() {
+                match committed {
+                    Committed::Entry { from, serial, body } => seen.push((from, serial.0, body)),
+                    Committed::Restore(state) => *seen = load(&state),
                 }
-                while let Some(event) = member.poll_event() {
-                    if event == Event::SnapshotWanted {
-                        member.provide_snapshot(self.now, &save(seen)).unwrap();
-                    }
-                }
-                mail.extend(std::iter::from_fn(|| member.poll_message()).map(|(to, m)| (*from, to, m)));
             }
-            if mail.is_empty() {
-                return;
+            while let Some(event) = member.poll_event() {
+                if event == Event::SnapshotWanted {
+                    let point = member.snapshot_point().unwrap();
+                    member.provide_snapshot(self.now, point, &save(seen)).unwrap();
+                }
             }
-            for (from, to, message) in mail {
-                if self.cut.contains(&from) || self.cut.contains(&to) {
-                    continue;
-                }
-                if let Some(member) = self.members.get_mut(&to) {
-                    member.handle_message(self.now, from, message).unwrap();
-                }
+            mail.extend(std::iter::from_fn(|| member.poll_message()).map(|(to, m)| (*from, to, m)));
+        }
+        if self.end_removed {
+            self.members.retain(|_, member| !member.is_removed());
+        }
+        if mail.is_empty() {
+            return false;
+        }
+        for (from, to, message) in mail {
+            if self.cut.contains(&from) || self.cut.contains(&to) {
+                continue;
+            }
+            if let Some(member) = self.members.get_mut(&to) {
+                member.handle_message(self.now, from, message).unwrap();
             }
         }
+        true
     }
 
     fn run(&mut self, ms: u64) {
@@ -267,9 +277,18 @@ fn a_laggard_gets_a_snapshot_and_memory_stays_bounded() {
 fn a_snapshot_is_of_everything_or_refused() {
     let mut alone = Consensus::bootstrap(A, Seed(1), Config::default()).unwrap();
     alone.propose(Moment::ZERO, Bytes::new()).unwrap();
-    assert_eq!(alone.provide_snapshot(Moment::ZERO, b""), Err(SnapshotError::NotDrained { left: 1 }));
+    assert_eq!(alone.snapshot_point().unwrap_err(), SnapshotError::NotDrained { left: 1 });
     let mut joiner = Consensus::joiner(B, Seed(1), Config::default()).unwrap();
-    assert_eq!(joiner.provide_snapshot(Moment::ZERO, b""), Err(SnapshotError::NoMember));
+    assert_eq!(joiner.snapshot_point().unwrap_err(), SnapshotError::NoMember);
+    while alone.poll_committed().is_some() {}
+    let (first, second) = (alone.snapshot_point().unwrap(), alone.snapshot_point().unwrap());
+    // Entries that are committed while the state is encoded stay in the log.
+    alone.propose(Moment::ZERO, Bytes::from_static(b"later")).unwrap();
+    while alone.poll_committed().is_some() {}
+    let third = alone.snapshot_point().unwrap();
+    assert_eq!(alone.provide_snapshot(Moment::ZERO, second, b"before"), Ok(()));
+    assert_eq!(alone.provide_snapshot(Moment::ZERO, third, b"after"), Ok(()));
+    assert_eq!(alone.provide_snapshot(Moment::ZERO, first, b"before"), Err(SnapshotError::Outdated));
 }
 
 #[test]
@@ -291,7 +310,8 @@ fn messages_of_other_groups_and_from_nobody_are_refused() {
     let mut group = Group::of(&[B], Config::default());
     let mut other = Consensus::bootstrap(C, Seed(1), Config::default()).unwrap();
     other.add(Moment::ZERO, B);
-    other.provide_snapshot(Moment::ZERO, b"").unwrap();
+    let point = other.snapshot_point().unwrap();
+    other.provide_snapshot(Moment::ZERO, point, b"").unwrap();
     let message = std::iter::from_fn(|| other.poll_message()).last().unwrap().1;
     let now = group.now;
     let refused = group.at(B).handle_message(now, C, message.clone());
@@ -389,4 +409,28 @@ fn the_configuration_is_that_of_the_end_of_the_log() {
     let now_has = group.at(C).configuration().clone();
     assert_eq!(group.at(A).configuration(), &now_has, "replaced by what the new leader has");
     assert_ne!(pending.version(), now_has.version());
+}
+
+/// Members that are gone have ended: nothing answers in their place.
+#[test]
+fn all_members_of_a_group_leave_at_once() {
+    let others = [B, C, D, NodeKey(50)];
+    for count in 1..=others.len() {
+        for (delay, first) in (0..=3).flat_map(|delay| (0..=count).map(move |first| (delay, first))) {
+            let mut group = Group::of(&others[..count], Config::default());
+            group.end_removed = true;
+            let mut keys: Vec<NodeKey> = group.members.keys().copied().collect();
+            keys.rotate_left(first);
+            for key in keys {
+                let now = group.now;
+                group.at(key).remove(now, key);
+                for _ in 0..delay {
+                    group.round();
+                }
+            }
+            group.run(2_000);
+            let left: Vec<_> = group.members.keys().collect();
+            assert!(left.is_empty(), "{left:?} of {} wait for ever: {delay} {first}", count + 1);
+        }
+    }
 }

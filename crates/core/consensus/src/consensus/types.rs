@@ -2,6 +2,9 @@
 
 use base::NodeKey;
 use bytes::Bytes;
+use raft::eraftpb::ConfState;
+
+use crate::replicated::Replicated;
 
 base::id! {
     /// The number of a proposal among those of its proposer: 1, 2, 3 and so on.
@@ -31,7 +34,9 @@ pub enum Committed {
 #[non_exhaustive]
 pub enum Event {
     /// The log is long, or a peer lags behind it: take everything committed, then call
-    /// [`provide_snapshot`](super::Consensus::provide_snapshot).
+    /// [`snapshot_point`](super::Consensus::snapshot_point), and
+    /// [`provide_snapshot`](super::Consensus::provide_snapshot) when the state of that moment is
+    /// encoded.
     SnapshotWanted,
     /// There is another leader, or none.
     Leader(Option<NodeKey>),
@@ -42,6 +47,17 @@ pub enum Event {
     /// This node is no longer a member and will not be one again under this key. Proposals that
     /// were not committed here may or may not have been committed elsewhere.
     Removed,
+}
+
+/// A moment in the log, of which the application prepares its state.
+#[derive(Debug)]
+pub struct SnapshotPoint {
+    pub(super) index: u64,
+    pub(super) term: u64,
+    pub(super) conf: ConfState,
+    pub(super) replicated: Replicated,
+    /// Octets of the entries applied up to there since the snapshot before.
+    pub(super) applied_bytes: usize,
 }
 
 /// The reason why a snapshot was not taken.
@@ -60,6 +76,13 @@ pub enum SnapshotError {
         /// Its length in bytes.
         len: usize,
     },
+    /// A membership change of several steps is under way, or this node leaves. The snapshot is
+    /// requested again if it is still needed.
+    #[error("the membership is changing")]
+    Changing,
+    /// A later snapshot has been taken or received meanwhile.
+    #[error("there is a later snapshot")]
+    Outdated,
     /// This node is not a member; only members have a state.
     #[error("this node is not a member of a group")]
     NoMember,

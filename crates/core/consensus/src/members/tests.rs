@@ -42,7 +42,7 @@ fn groups_have_an_odd_number_of_voters() {
 }
 
 #[test]
-fn who_comes_learns_first_and_votes_when_there_are_two() {
+fn a_new_node_learns_first_and_votes_when_there_are_two() {
     assert_eq!(step("V", &[(2, MemberRequest::Add)]), changes("-2"));
     assert_eq!(step("VL", &[]), None);
     assert_eq!(step("VLL", &[]), changes("+2 +3"));
@@ -59,7 +59,7 @@ fn a_lost_voter_is_replaced_if_there_is_somebody() {
 }
 
 #[test]
-fn who_goes_goes_first() {
+fn removals_precede_additions() {
     assert_eq!(step("VVv", &[(3, MemberRequest::Remove), (9, MemberRequest::Add)]), changes("-2 x3"));
     assert_eq!(step("VVVL", &[(3, MemberRequest::Remove)]), changes("x3 +4"));
     assert_eq!(step("VL", &[(2, MemberRequest::Remove)]), changes("x2"));

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use base::NodeKey;
+use base::{NodeKey, ReadError, Writer};
 use bytes::{BufMut, Bytes, BytesMut};
 
 use super::message::Message;
 use super::record::{Ballot, Contact, Head, Proposal, Record};
 use crate::Configuration;
-use crate::wire::{MessageError, Reader, TERM_MAX, put_len, put_string};
+use crate::wire::{MessageError, Reader, TERM_MAX};
 
 /// The first octets of a file with a record.
 const MAGIC: &[u8; 8] = b"MESHRTI\x01";
@@ -71,7 +71,7 @@ impl Record {
         let mut out = BytesMut::with_capacity(HEAD_BYTES + body.len() + 4);
         out.put_slice(MAGIC);
         out.put_u8(VERSION);
-        put_len(&mut out, body.len());
+        out.count_le(body.len());
         out.put_slice(&body);
         let sum = crc32(&out);
         out.put_u32_le(sum);
@@ -91,6 +91,7 @@ impl Record {
         if got != VERSION {
             return Err(ImageError::Version { got });
         }
+        // Checked before the checksum, so that a file that is cut short is reported as such.
         let len = reader.u32("length").map_or(BODY_BYTES_MAX, |len| len as usize);
         let want = HEAD_BYTES.saturating_add(len).saturating_add(4);
         if len > BODY_BYTES_MAX || want != image.len() {
@@ -112,8 +113,7 @@ fn read_record(body: Bytes) -> Result<Record, MessageError> {
     let keys = read_keys(&mut reader)?;
     let promised = read_ballot(&mut reader)?;
     let accepted = read_accepted(&mut reader)?;
-    reader.end()?;
-    Ok(Record { head, keys, promised, accepted })
+    Ok(reader.end(Record { head, keys, promised, accepted })?)
 }
 
 /// CRC-32 as in Ethernet and zip (polynomial 0x04c11db7, reflected), bit by bit: a record is short,
@@ -190,10 +190,9 @@ impl Message {
             5 => Self::Accept { head: read_head(r)?, ballot: read_ballot(r)?, proposal: read_proposal(r)? },
             6 => Self::Accepted { ballot: read_ballot(r)?, keys: read_keys(r)? },
             7 => Self::Formed { proposal: read_proposal(r)? },
-            value => return Err(MessageError::Unknown { item: "kind of a message", at: 0, value }),
+            value => return Err(ReadError::Unknown { item: "kind of a message", at: 0, value }.into()),
         };
-        reader.end()?;
-        Ok(message)
+        Ok(reader.end(message)?)
     }
 }
 
@@ -202,36 +201,36 @@ fn put_keys<'a>(
     keys: impl IntoIterator<Item = &'a NodeKey, IntoIter: ExactSizeIterator>,
 ) {
     let keys = keys.into_iter();
-    put_len(out, keys.len());
+    out.count_le(keys.len());
     keys.for_each(|key| out.put_u64_le(key.0));
 }
 
-fn read_key(r: &mut Reader) -> Result<NodeKey, MessageError> {
+fn read_key(r: &mut Reader) -> Result<NodeKey, ReadError> {
     r.number("node key", 1, u64::MAX).map(NodeKey)
 }
 
-fn read_count(r: &mut Reader, item: &'static str, each: usize) -> Result<usize, MessageError> {
+fn read_count(r: &mut Reader, item: &'static str, each: usize) -> Result<usize, ReadError> {
     let at = r.at();
     let count = r.count(item, each)?;
     if count > VOTERS_MAX {
         let (value, most) = (count as u64, VOTERS_MAX as u64);
-        return Err(MessageError::Range { item, at, value, least: 0, most });
+        return Err(ReadError::Range { item, at, value, least: 0, most });
     }
     Ok(count)
 }
 
-fn read_keys(r: &mut Reader) -> Result<BTreeSet<NodeKey>, MessageError> {
+fn read_keys(r: &mut Reader) -> Result<BTreeSet<NodeKey>, ReadError> {
     (0..read_count(r, "number of keys", 8)?).map(|_| read_key(r)).collect()
 }
 
 fn put_contact(out: &mut BytesMut, contact: &Contact) {
-    put_string(out, contact.name.as_bytes());
-    put_len(out, contact.urls.len());
-    contact.urls.iter().for_each(|url| put_string(out, url.as_bytes()));
+    out.octets_le(contact.name.as_bytes());
+    out.count_le(contact.urls.len());
+    contact.urls.iter().for_each(|url| out.octets_le(url.as_bytes()));
 }
 
 fn read_text(r: &mut Reader, item: &'static str) -> Result<String, MessageError> {
-    let octets = r.string(item)?;
+    let octets = r.octets(item)?;
     let wrong = |_| MessageError::Impossible { why: "a text that is not UTF-8", value: octets.len() as u64 };
     String::from_utf8(octets.to_vec()).map_err(wrong)
 }
@@ -244,7 +243,7 @@ fn read_contact(r: &mut Reader) -> Result<Contact, MessageError> {
 }
 
 fn put_contacts(out: &mut BytesMut, contacts: &BTreeMap<NodeKey, Contact>) {
-    put_len(out, contacts.len());
+    out.count_le(contacts.len());
     for (key, contact) in contacts {
         out.put_u64_le(key.0);
         put_contact(out, contact);

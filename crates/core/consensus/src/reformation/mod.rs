@@ -200,9 +200,12 @@ impl Reformation {
         configuration: Configuration,
         contacts: BTreeMap<NodeKey, Contact>,
     ) {
+        // Most calls repeat the configuration. Each change costs a write to the disk, which holds
+        // back the acknowledgements of the log.
         if configuration.voters.is_empty() || self.is_known(network, &configuration) {
             return;
         }
+        // The keys of an earlier network say nothing about votes in this one.
         let same = self.record.take().filter(|record| record.head.network == network);
         let keys = same.map_or_else(BTreeSet::new, |record| record.keys);
         let mut record = Record::new(Head { network, configuration, contacts }, keys);
@@ -219,6 +222,8 @@ impl Reformation {
         self.record.as_ref().is_some_and(|Record { head, promised, .. }| {
             let known = &head.configuration;
             let same = known.voters == configuration.voters && known.outgoing == configuration.outgoing;
+            // After a promise, the same configuration is news: it shows that the lost network
+            // lives, and a fresh key of this node has got an entry. The promise may be forgotten.
             head.network == network && same && *promised == Ballot::default()
         })
     }
@@ -292,6 +297,7 @@ impl Reformation {
         if !record.head.is_related(&head) {
             return false;
         }
+        // Its voters may be gone. It adopts the newer record, and asks again with that one.
         if head.version() < record.head.version() {
             self.send(now, Recipient::One(from), self.standing());
             return false;
@@ -319,17 +325,21 @@ impl Reformation {
         if !self.compare(now, from, head) {
             return;
         }
+        // Also of a ballot that loses: the own next round has to be above all that were seen.
         self.highest = self.highest.max(ballot.round);
         let Some(record) = &mut self.record else { return };
         if ballot < record.promised {
             let promised = record.promised;
             return self.send(now, Recipient::One(from), Some(Message::Outbid { promised }));
         }
+        // A repeated request changes nothing, and needs no write before its answer.
         if ballot > record.promised {
             record.promised = ballot;
             record.keys.insert(self.key);
             self.revision += 1;
         }
+        // The candidate must propose the accepted proposal with the highest ballot: it may have
+        // been chosen already.
         let (keys, accepted) = (record.keys.clone(), record.accepted.clone());
         let contact = self.contact.clone();
         self.send(now, Recipient::One(from), Some(Message::Promise { ballot, keys, contact, accepted }));
@@ -352,6 +362,8 @@ impl Reformation {
             return self.send(now, Recipient::One(from), Some(Message::Outbid { promised }));
         }
         let keys = record.keys.clone();
+        // An acceptor accepts whatever it has not promised to refuse; a promise of its own is not
+        // needed first (Lamport 2001, phase 2b).
         let accepted = Some((ballot, proposal));
         if record.accepted != accepted {
             record.promised = ballot;
@@ -367,6 +379,7 @@ impl Reformation {
     fn form(&mut self, proposal: Proposal, announces: bool) {
         let Some(record) = &mut self.record else { return };
         let head = proposal.head();
+        // An old announcement, or one of another network, which this node never was part of.
         if !record.head.is_related(&head) || head.network <= record.head.network {
             return;
         }
@@ -377,10 +390,14 @@ impl Reformation {
         self.attempts = 0;
         self.ready_since = None;
         self.present.clear();
+        // Those that learn it from others do not repeat it, because that would be a message from
+        // each to each.
         if announces {
             let message = Message::Formed { proposal: proposal.clone() };
             self.effects.push_back((self.revision, Effect::Send(Recipient::All, message)));
         }
+        // Behind the announcement, so that the others hear of it even if this node dies while it
+        // forms.
         self.effects.push_back((self.revision, Effect::Form(proposal)));
     }
 
@@ -429,6 +446,8 @@ impl Reformation {
 
     /// Handles messages to this node itself, once the state that they depend on is stored.
     fn flush(&mut self, now: Moment) {
+        // Messages to itself skip the network. They wait for the disk like all others: an own vote
+        // that a crash forgets could be cast twice.
         while let Some(at) = self.effects.iter().position(|(revision, effect)| {
             let own = matches!(effect, Effect::Send(Recipient::One(to), _) if *to == self.key);
             own && self.is_stored(*revision)
@@ -467,7 +486,9 @@ impl Reformation {
         let record = self.record.as_ref()?;
         let voters = |peer: &Peer| peer.keys.iter().any(|key| record.head.configuration.is_voter(*key));
         let before = self.present.iter().filter(|(key, peer)| **key < self.key && voters(peer)).count();
+        // Ranked by key: two candidates that begin together would outbid each other.
         let turn = TURN * u32::try_from(before).unwrap_or(u32::MAX);
+        // No random wait at first: the ranks are enough while all see the same nodes.
         let jitter = match self.attempts {
             0 => 0,
             n => self.seed.split_index(n).rng().next_u64() % 500,
@@ -480,6 +501,7 @@ impl Reformation {
         let round = record.promised.round.max(self.highest).saturating_add(1);
         let ballot = Ballot { round, candidate: self.key };
         self.highest = round;
+        // Nodes without a vote are asked too. They may hold a newer record.
         let asked: BTreeSet<NodeKey> = self.present.keys().copied().chain([self.key]).collect();
         let head = record.head.clone();
         self.round = Some(Round::new(now, ballot, head.clone(), asked.clone()));
@@ -508,6 +530,7 @@ impl Reformation {
     fn give_up(&mut self, now: Moment) {
         self.round = None;
         self.attempts += 1;
+        // The wait begins anew, so that the turn of another candidate can come first.
         self.ready_since = self.ready_since.map(|_| now);
     }
 
@@ -523,6 +546,7 @@ impl Reformation {
 
     /// A state, and with it all earlier ones, is stored so that it survives a crash of the machine.
     pub fn handle_persisted(&mut self, now: Moment, revision: u64) {
+        // A confirmation of what was never handed out must not release messages.
         self.persisted = self.persisted.max(revision.min(self.handed));
         self.flush(now);
     }

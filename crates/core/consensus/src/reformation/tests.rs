@@ -319,7 +319,7 @@ fn nothing_leaves_before_it_is_stored() {
 }
 
 #[test]
-fn who_knows_less_goes_on_with_what_is_newer() {
+fn a_node_that_knows_less_continues_with_the_newer_state() {
     let mut world = World::new(1, Mutation::None);
     world.give_up(0);
     let now = world.now;

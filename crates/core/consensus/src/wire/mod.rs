@@ -6,14 +6,14 @@
 //! refused when they are read. Values that are invalid only for the state of the receiver are
 //! checked in `guard.rs`.
 
-mod bytes;
 mod raft;
 
-use ::bytes::{BufMut, Bytes, BytesMut};
-use base::NodeKey;
+use base::{LittleEndian, NodeKey, ReadError, Writer};
+use bytes::{BufMut, Bytes, BytesMut};
 
-pub(crate) use self::bytes::{Reader, put_len, put_string};
 pub(crate) use self::raft::{RaftMessage, changes_of, is_wired, proposal_data, proposal_of};
+
+pub(crate) type Reader = base::Reader<LittleEndian>;
 
 /// The version of the messages between members.
 pub const VERSION: u8 = 1;
@@ -49,50 +49,9 @@ pub enum MessageError {
         /// The claimed sender.
         from: NodeKey,
     },
-    /// The message ends too early.
-    #[error("{item} at byte {at} needs {need} bytes, {left} are left")]
-    Truncated {
-        /// The field.
-        item: &'static str,
-        /// Offset of the field.
-        at: usize,
-        /// Length of the field in bytes.
-        need: usize,
-        /// Bytes left.
-        left: usize,
-    },
-    /// A code without a meaning.
-    #[error("{item} at byte {at} has no value {value}")]
-    Unknown {
-        /// The field.
-        item: &'static str,
-        /// Offset of the field.
-        at: usize,
-        /// The value found.
-        value: u8,
-    },
-    /// A number is out of its range.
-    #[error("{item} at byte {at} is {value}, not between {least} and {most}")]
-    Range {
-        /// The field.
-        item: &'static str,
-        /// Offset of the field.
-        at: usize,
-        /// The value found.
-        value: u64,
-        /// The smallest valid value.
-        least: u64,
-        /// The largest valid value.
-        most: u64,
-    },
-    /// Bytes follow the end of the message.
-    #[error("{left} bytes too many from byte {at}")]
-    Trailing {
-        /// Offset of the end.
-        at: usize,
-        /// Number of bytes that follow.
-        left: usize,
-    },
+    /// A field cannot be read.
+    #[error(transparent)]
+    Field(#[from] ReadError),
     /// The fields are well-formed, but contradict each other or facts that this node knows.
     #[error("impossible message: {why} ({value})")]
     Impossible {
@@ -145,9 +104,9 @@ pub(crate) fn encode(group: NodeKey, packet: &Packet) -> Bytes {
         Packet::Raft(message) => raft::encode(message, &mut out),
         Packet::Propose { first, bodies } => {
             out.put_u64_le(*first);
-            put_len(&mut out, bodies.len());
+            out.count_le(bodies.len());
             for body in bodies {
-                put_string(&mut out, body);
+                out.octets_le(body);
             }
         }
         Packet::Accepted { term, next } => {
@@ -155,7 +114,7 @@ pub(crate) fn encode(group: NodeKey, packet: &Packet) -> Bytes {
             out.put_u64_le(*next);
         }
         Packet::Requests(list) => {
-            put_len(&mut out, list.len());
+            out.count_le(list.len());
             for (request, key) in list {
                 out.put_u8(u8::from(*request == MemberRequest::Remove));
                 out.put_u64_le(key.0);
@@ -186,10 +145,9 @@ pub(crate) fn decode(from: NodeKey, to: NodeKey, bytes: Bytes) -> Result<(NodeKe
         4 => decode_requests(&mut reader)?,
         5 => Packet::Probe { applied: reader.number("applied index", 0, INDEX_MAX)? },
         6 => Packet::Removed,
-        value => return Err(MessageError::Unknown { item: "kind", at: 1, value }),
+        value => return Err(ReadError::Unknown { item: "kind", at: 1, value }.into()),
     };
-    reader.end()?;
-    Ok((group, packet))
+    Ok(reader.end((group, packet))?)
 }
 
 fn decode_propose(reader: &mut Reader) -> Result<Packet, MessageError> {
@@ -197,7 +155,7 @@ fn decode_propose(reader: &mut Reader) -> Result<Packet, MessageError> {
     let count = reader.count("number of proposals", 4)?;
     let mut bodies = Vec::with_capacity(count.min(1_024));
     for _ in 0..count {
-        bodies.push(reader.string("proposal")?);
+        bodies.push(reader.octets("proposal")?);
     }
     Ok(Packet::Propose { first, bodies })
 }
@@ -207,7 +165,7 @@ fn decode_requests(reader: &mut Reader) -> Result<Packet, MessageError> {
     let count = reader.count("number of requests", 9)?;
     if count > REQUESTS_MAX {
         let (value, most) = (count as u64, REQUESTS_MAX as u64);
-        return Err(MessageError::Range { item: "number of requests", at, value, least: 0, most });
+        return Err(ReadError::Range { item: "number of requests", at, value, least: 0, most }.into());
     }
     let mut list = Vec::with_capacity(count);
     for _ in 0..count {

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use base::NodeKey;
+use base::{NodeKey, ReadError, Writer};
 use bytes::{BufMut, Bytes, BytesMut};
 use protobuf::Message as _;
 use raft::eraftpb::{ConfChangeV2, Entry, EntryType, Message, MessageType, Snapshot};
 
-use super::{INDEX_MAX, MessageError, Reader, TERM_MAX, put_len, put_string};
+use super::{INDEX_MAX, MessageError, Reader, TERM_MAX};
 use crate::change::{self, Change, Role};
 use crate::config::MEMBERS_MAX;
 use crate::replicated::Replicated;
@@ -96,7 +96,7 @@ pub(super) fn encode(m: &Message, out: &mut BytesMut) {
     match m.get_msg_type() {
         MessageType::MsgAppend => {
             put_numbers(out, &[m.log_term, m.index, m.commit]);
-            put_len(out, m.get_entries().len());
+            out.count_le(m.get_entries().len());
             m.get_entries().iter().for_each(|entry| put_entry(out, entry));
         }
         MessageType::MsgAppendResponse => {
@@ -115,7 +115,7 @@ pub(super) fn encode(m: &Message, out: &mut BytesMut) {
             let meta = m.get_snapshot().get_metadata();
             put_numbers(out, &[meta.index, meta.term]);
             for keys in [meta.get_conf_state().get_voters(), meta.get_conf_state().get_learners()] {
-                put_len(out, keys.len());
+                out.count_le(keys.len());
                 put_numbers(out, keys);
             }
             out.put_slice(m.get_snapshot().get_data());
@@ -133,10 +133,10 @@ fn put_entry(out: &mut BytesMut, entry: &Entry) {
     out.put_u64_le(entry.term);
     let Some(changes) = changes_of(entry) else {
         out.put_u8(0);
-        return put_string(out, entry.get_data());
+        return out.octets_le(entry.get_data());
     };
     out.put_u8(1);
-    put_len(out, changes.len());
+    out.count_le(changes.len());
     for change in changes {
         out.put_u8(match change {
             Change::Set(_, Role::Learner) => 1,
@@ -150,7 +150,7 @@ fn put_entry(out: &mut BytesMut, entry: &Entry) {
 pub(super) fn decode(from: NodeKey, to: NodeKey, r: &mut Reader) -> Result<Message, MessageError> {
     let at = r.at();
     let value = r.u8(KIND)?;
-    let kind = kind_of(value).ok_or(MessageError::Unknown { item: KIND, at, value })?;
+    let kind = kind_of(value).ok_or(ReadError::Unknown { item: KIND, at, value })?;
     let mut m = Message::default();
     m.set_msg_type(kind);
     (m.from, m.to) = (from.0, to.0);
@@ -187,7 +187,7 @@ pub(super) fn decode(from: NodeKey, to: NodeKey, r: &mut Reader) -> Result<Messa
     Ok(m)
 }
 
-fn index(r: &mut Reader, item: &'static str) -> Result<u64, MessageError> {
+fn index(r: &mut Reader, item: &'static str) -> Result<u64, ReadError> {
     r.number(item, 0, INDEX_MAX)
 }
 
@@ -196,6 +196,7 @@ fn decode_append(m: &mut Message, r: &mut Reader) -> Result<(), MessageError> {
     m.index = index(r, "index")?;
     m.commit = index(r, "commit index")?;
     let count = r.count("number of entries", 13)?;
+    // The sender may claim any count, so we reserve memory for one usual message at most.
     let mut entries = Vec::with_capacity(count.min(4_096));
     let mut term = m.log_term.max(1);
     for i in 1..=count as u64 {
@@ -215,9 +216,11 @@ fn decode_entry(r: &mut Reader) -> Result<Entry, MessageError> {
     let at = r.at();
     let kind = r.u8("kind of entry")?;
     if kind == 0 {
-        entry.data = r.string("entry")?;
+        entry.data = r.octets("entry")?;
         let sound = match proposal_of(&entry.data) {
             Some((key, serial, _)) => key.0 != 0 && (1..=INDEX_MAX).contains(&serial),
+            // A new leader commits an empty entry, to commit those of earlier terms (Ongaro 2014,
+            // 3.6.2).
             None => entry.data.is_empty(),
         };
         let value = entry.data.len() as u64;
@@ -228,7 +231,7 @@ fn decode_entry(r: &mut Reader) -> Result<Entry, MessageError> {
         };
     }
     if kind != 1 {
-        return Err(MessageError::Unknown { item: "kind of entry", at, value: kind });
+        return Err(ReadError::Unknown { item: "kind of entry", at, value: kind }.into());
     }
     let changes = decode_changes(r)?;
     let data = change::to_raft(&changes).write_to_bytes();
@@ -249,7 +252,7 @@ fn decode_changes(r: &mut Reader) -> Result<Vec<Change>, MessageError> {
             1 => Change::Set(key, Role::Learner),
             2 => Change::Set(key, Role::Voter),
             3 => Change::Remove(key),
-            value => return Err(MessageError::Unknown { item: "kind of change", at, value }),
+            value => return Err(ReadError::Unknown { item: "kind of change", at, value }.into()),
         });
         if !keys.insert(key) || keys.len() > MEMBERS_MAX {
             return Err(MessageError::Impossible { why: "two changes of one node", value: key.0 });
@@ -267,6 +270,7 @@ fn decode_snapshot(m: &mut Message, r: &mut Reader) -> Result<(), MessageError> 
     let voters = decode_keys(r, "voter")?;
     let learners = decode_keys(r, "learner")?;
     let mut all: Vec<u64> = voters.iter().chain(&learners).copied().collect();
+    // Raft takes the two lists for disjoint, and does not check it.
     all.sort_unstable();
     all.dedup();
     let members = voters.len() + learners.len();
@@ -279,12 +283,13 @@ fn decode_snapshot(m: &mut Message, r: &mut Reader) -> Result<(), MessageError> 
     meta.mut_conf_state().set_voters(voters);
     meta.mut_conf_state().set_learners(learners);
     snapshot.data = r.rest();
+    // Raft installs a snapshot before its owner reads it: what cannot be read is refused here.
     Replicated::decode(snapshot.data.clone())?;
     m.set_snapshot(snapshot);
     Ok(())
 }
 
-fn decode_keys(r: &mut Reader, item: &'static str) -> Result<Vec<u64>, MessageError> {
+fn decode_keys(r: &mut Reader, item: &'static str) -> Result<Vec<u64>, ReadError> {
     let count = r.count(item, 8)?;
     (0..count).map(|_| r.number(item, 1, u64::MAX)).collect()
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use base::{Moment, NodeKey, Rng, Seed};
 use bytes::Bytes;
-use consensus::{Committed, Config, Consensus, Event, Role};
+use consensus::{Committed, Config, Consensus, Event, Role, SnapshotError, SnapshotPoint};
 use rand_core::RngCore;
 
 use crate::oracle::{Applied, NOTHING, Oracle, body_head, fold};
@@ -29,6 +29,8 @@ pub(crate) struct Node {
     pub(crate) side: u8,
     /// The node has asked to leave.
     pub(crate) leaving: bool,
+    /// A snapshot whose state is being encoded.
+    encoding: Option<(SnapshotPoint, Bytes)>,
 }
 
 impl Node {
@@ -48,6 +50,8 @@ pub(crate) struct World {
     pub(crate) faults: FaultProfile,
     pub(crate) now: Moment,
     pub(crate) rng: Rng,
+    /// Draws how long snapshots are encoded. The faults of a seed do not depend on it.
+    encoding_rng: Rng,
     pub(crate) dead: BTreeSet<NodeKey>,
     /// When the membership last changed, as seen by any member.
     pub(crate) moved: Moment,
@@ -69,6 +73,7 @@ impl World {
             faults: FaultProfile { delay_min: 1, delay_max: 5, ..FaultProfile::default() },
             now: Moment::ZERO,
             rng: seed.split("world").rng(),
+            encoding_rng: seed.split("encoding").rng(),
             dead: BTreeSet::new(),
             moved: Moment::ZERO,
             seed,
@@ -101,7 +106,8 @@ impl World {
 
     fn put(&mut self, key: NodeKey, consensus: Consensus) {
         let (applied, paused) = (NOTHING, Moment::ZERO);
-        self.nodes.insert(key, Node { consensus, applied, proposed: 0, paused, side: 0, leaving: false });
+        let node = Node { consensus, applied, proposed: 0, paused, side: 0, leaving: false, encoding: None };
+        self.nodes.insert(key, node);
     }
 
     /// Starts a new node, which some of the others want to add.
@@ -144,7 +150,15 @@ impl World {
     /// Takes all outputs of a member.
     fn drain(&mut self, key: NodeKey) {
         let now = self.now;
+        // Encoding a state takes until some later turn of the member.
+        let is_encoded = self.encoding_rng.next_u64() % 10 < 3;
         let Some(node) = self.nodes.get_mut(&key) else { return };
+        if let Some((point, state)) = node.encoding.take_if(|_| is_encoded) {
+            match node.consensus.provide_snapshot(now, point, &state) {
+                Ok(()) | Err(SnapshotError::Outdated | SnapshotError::NoMember) => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
         while let Some(committed) = node.consensus.poll_committed() {
             match committed {
                 Committed::Entry { from, serial, body } => {
@@ -161,7 +175,9 @@ impl World {
         while let Some(event) = node.consensus.poll_event() {
             match event {
                 Event::SnapshotWanted => {
-                    node.consensus.provide_snapshot(now, &node.applied.to_bytes()).unwrap();
+                    assert!(node.encoding.is_none(), "one at a time");
+                    let point = node.consensus.snapshot_point().unwrap();
+                    node.encoding = Some((point, Bytes::copy_from_slice(&node.applied.to_bytes())));
                 }
                 Event::Members => self.moved = now,
                 Event::Removed => removed = true,

@@ -236,7 +236,7 @@ fn a_full_queue_refuses_and_says_when_it_is_not() {
 }
 
 #[test]
-fn what_cannot_be_read_is_an_exception_or_a_failed_callback() {
+fn unreadable_messages_end_in_an_exception_or_a_failed_callback() {
     let mut session = running();
     let call = session.call(Moment::ZERO, &disconnect()).unwrap();
     written(&mut session, Moment::ZERO);

@@ -246,6 +246,14 @@ impl Endpoint {
         true
     }
 
+    /// The address of a session's client and, if its connection is lost, the time for which the
+    /// session is still kept for a resume.
+    pub fn presence(&self, session: SessionKey) -> Option<(Address, Option<Duration>)> {
+        let s = self.sessions.get(session)?;
+        let left = s.conn.is_none().then(|| (s.interrupted + s.linger).since(self.now));
+        Some((s.address, left))
+    }
+
     /// Sets how long `session` is kept after the loss of its connection; [`Config::resume_window`]
     /// until set. Meant for sessions that have nothing to lose: a federate that never joined or has
     /// resigned may have gone without terminating its session, as MAK's client does. The time

@@ -321,7 +321,7 @@ fn acknowledged_messages_are_not_kept() {
 }
 
 #[test]
-fn what_is_gone_is_ignored() {
+fn departed_nodes_are_ignored() {
     let mut endpoint = Endpoint::new(Config::default());
     let (_, stale) = opened(Config::default());
     assert!(!endpoint.callback(Moment::ZERO, stale, Bytes::new()));

@@ -5,6 +5,7 @@ use super::{
     AttributeSetRegionSetPairList, DimensionHandleSet, FederateHandleSet, FomModule, FomModuleSet,
     InteractionClassHandleSet, ParameterHandleValue, ParameterHandleValueMap, RegionHandleSet,
 };
+use crate::encoding::{DecoderError, Encoding};
 use crate::handle::{
     AttributeHandle, DimensionHandle, FederateHandle, InteractionClassHandle, ParameterHandle, RegionHandle,
 };
@@ -38,18 +39,39 @@ lists! {
     FomModuleSet { fom_module: FomModule }
 }
 
-impl FromIterator<(AttributeHandle, Bytes)> for AttributeHandleValueMap {
-    fn from_iter<Items: IntoIterator<Item = (AttributeHandle, Bytes)>>(items: Items) -> Self {
-        let pair = |(handle, value)| AttributeHandleValue { attribute_handle: Some(handle), value };
-        Self { attribute_handle_value: items.into_iter().map(pair).collect() }
-    }
-}
+macro_rules! values {
+    ($($map:ident { $field:ident: $item:ident { $key:ident: $handle:ident } })+) => {$(
+        impl FromIterator<($handle, Bytes)> for $map {
+            fn from_iter<Items: IntoIterator<Item = ($handle, Bytes)>>(items: Items) -> Self {
+                let pair = |(handle, value)| $item { $key: Some(handle), value };
+                Self { $field: items.into_iter().map(pair).collect() }
+            }
+        }
 
-impl FromIterator<(ParameterHandle, Bytes)> for ParameterHandleValueMap {
-    fn from_iter<Items: IntoIterator<Item = (ParameterHandle, Bytes)>>(items: Items) -> Self {
-        let pair = |(handle, value)| ParameterHandleValue { parameter_handle: Some(handle), value };
-        Self { parameter_handle_value: items.into_iter().map(pair).collect() }
-    }
+        impl $map {
+            /// The values with their handles, in the order of the message.
+            pub fn iter(&self) -> impl Iterator<Item = ($handle, &Bytes)> {
+                self.$field.iter().filter_map(|item| Some((item.$key?, &item.value)))
+            }
+
+            /// The octets of one value, if the message has it.
+            pub fn get(&self, handle: $handle) -> Option<&Bytes> {
+                self.iter().find(|(key, _)| *key == handle).map(|(_, value)| value)
+            }
+
+            /// One value of type `T`, if the message has it.
+            ///
+            /// # Errors
+            /// Its octets are no value of this type.
+            pub fn decode<T: Encoding>(&self, handle: $handle) -> Result<Option<T>, DecoderError> {
+                self.get(handle).map(|octets| T::decode(octets)).transpose()
+            }
+        }
+    )+};
+}
+values! {
+    AttributeHandleValueMap { attribute_handle_value: AttributeHandleValue { attribute_handle: AttributeHandle } }
+    ParameterHandleValueMap { parameter_handle_value: ParameterHandleValue { parameter_handle: ParameterHandle } }
 }
 
 impl FromIterator<(Vec<AttributeHandle>, Vec<RegionHandle>)> for AttributeSetRegionSetPairList {

@@ -34,7 +34,7 @@ fn a_service_belongs_to_the_group_of_its_clause() {
 }
 
 #[test]
-fn what_needs_a_membership_needs_a_connection() {
+fn services_for_members_need_a_connection() {
     for service in &SERVICES {
         let (connection, membership) =
             (service.raises(Exception::NotConnected), service.raises(Exception::FederateNotExecutionMember));
@@ -69,7 +69,7 @@ fn results_go_into_responses_and_come_out_of_them() {
 }
 
 #[test]
-fn what_is_no_result_is_none() {
+fn other_messages_are_no_results() {
     let other = DeleteRegionRequest::response(());
     assert_eq!(GetObjectClassHandleRequest::output(other), None, "another service's response");
     let absent = CallResponse::GetObjectClassHandleResponse(GetObjectClassHandleResponse { result: None });
@@ -115,5 +115,9 @@ fn lists_are_collected() {
     let set: AttributeHandleSet = [AttributeHandle(2), AttributeHandle(1)].into_iter().collect();
     assert_eq!(set.attribute_handle, [AttributeHandle(2), AttributeHandle(1)]);
     let values: AttributeHandleValueMap = [(AttributeHandle(1), "x".into())].into_iter().collect();
+    assert_eq!(values.get(AttributeHandle(1)).map(|value| &value[..]), Some(&b"x"[..]));
+    assert_eq!(values.decode::<u8>(AttributeHandle(1)), Ok(Some(b'x')));
+    assert_eq!(values.decode::<u8>(AttributeHandle(2)), Ok(None));
+    assert!(values.decode::<f64>(AttributeHandle(1)).is_err());
     assert_eq!(values.attribute_handle_value[0].attribute_handle, Some(AttributeHandle(1)));
 }

@@ -365,7 +365,7 @@ impl FixedRecord {
 
 impl VariantRecord {
     /// The octet boundary of every HLAextendableVariantRecord, and of the alternative in it.
-    pub(super) const EXTENDABLE_BOUNDARY: usize = 8;
+    pub const EXTENDABLE_BOUNDARY: usize = 8;
 
     fn build(
         discriminant: DataType,

@@ -1,6 +1,6 @@
 //! Reads values one after another, each on its octet boundary.
 
-use super::DecoderError;
+use super::{DecoderError, VariantRecord};
 
 /// Largest number of values of no octets (empty records, HLAtoken) in one decoding; octets with
 /// more of them are refused. Such values cost memory, but no octet of the input pays for them.
@@ -191,12 +191,45 @@ impl<'a> Decoder<'a> {
             .map_err(|e| DecoderError::new(start, format!("the text is not UTF-16: {e}")))
     }
 
+    /// Reads the length of the alternative in an HLAextendableVariantRecord, and runs `read` on its
+    /// octets alone. It must use all of them.
+    ///
+    /// # Errors
+    /// When `read` fails or leaves octets, or the octets end too early.
+    pub fn extension<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, DecoderError>,
+    ) -> Result<T, DecoderError> {
+        let len = self.extension_length()?;
+        self.enclosed(len, read)
+    }
+
+    /// Skips an alternative in an HLAextendableVariantRecord.
+    ///
+    /// # Errors
+    /// When the octets end too early.
+    pub fn skip_extension(&mut self) -> Result<(), DecoderError> {
+        let len = self.extension_length()?;
+        self.raw(len).map(drop)
+    }
+
+    fn extension_length(&mut self) -> Result<usize, DecoderError> {
+        let len = self.count()?;
+        if len > 0 {
+            self.align(VariantRecord::EXTENDABLE_BOUNDARY)?;
+        }
+        Ok(len)
+    }
+
     /// Runs `read` on the next `len` octets alone. It must use all of them.
     pub(super) fn enclosed<T>(
         &mut self,
         len: usize,
         read: impl FnOnce(&mut Self) -> Result<T, DecoderError>,
     ) -> Result<T, DecoderError> {
+        if len == 0 {
+            return self.enclosed_nothing(read);
+        }
         let end = self.at.saturating_add(len);
         let Some(octets) = self.octets.get(..end) else {
             return Err(self.error(format!("needs {len} octets, {} are left", self.remaining())));
@@ -209,6 +242,18 @@ impl<'a> Decoder<'a> {
             let details = format!("the value ends {} octets before its stated length {len}", end - self.at);
             return Err(self.error(details));
         }
+        Ok(value)
+    }
+
+    /// Runs `read` on no octets. No padding stands before them, so that this position may not be on
+    /// the octet boundary of the value, for example of an array without elements.
+    fn enclosed_nothing<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, DecoderError>,
+    ) -> Result<T, DecoderError> {
+        let mut nothing = Decoder { octets: &[], at: 0, zero_size_left: self.zero_size_left };
+        let value = read(&mut nothing).map_err(|error| error.at(self.at))?;
+        self.zero_size_left = nothing.zero_size_left;
         Ok(value)
     }
 

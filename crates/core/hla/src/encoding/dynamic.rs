@@ -173,7 +173,7 @@ impl VariantRecord {
                     return Err(EncoderError::new(details));
                 }
                 self.encode_discriminant(*discriminant, encoder)?;
-                encode_enclosed(octets, encoder)
+                encoder.extension(octets)
             }
             other => Err(EncoderError::new(format!("needs a variant, not {}", other.describe()))),
         }
@@ -205,13 +205,13 @@ impl VariantRecord {
         match (alternative.and_then(|a| a.data_type.as_ref()), value) {
             (Some(data_type), Some(value)) if self.is_extendable() => {
                 let octets = data_type.encode(value).map_err(within)?;
-                encode_enclosed(&octets, encoder)
+                encoder.extension(&octets)
             }
             (Some(data_type), Some(value)) => {
                 encoder.align(self.alternatives_boundary());
                 data_type.encode_to(value, encoder).map_err(within)
             }
-            (None, None) if self.is_extendable() => encode_enclosed(&[], encoder),
+            (None, None) if self.is_extendable() => encoder.extension(&[]),
             (None, None) => Ok(()),
             (Some(_), None) => {
                 Err(within(EncoderError::new(format!("the discriminant {discriminant} needs a value"))))
@@ -271,16 +271,6 @@ fn encode_count(fixed: Option<usize>, len: usize, encoder: &mut Encoder) -> Resu
         Some(fixed) => Err(EncoderError::new(format!("needs {fixed} elements, not {len}"))),
         None => encoder.count(len).map(drop),
     }
-}
-
-/// Writes the length and the octets of the alternative in an HLAextendableVariantRecord. Without an
-/// alternative there is no padding: padding only ever stands between parts.
-fn encode_enclosed(octets: &[u8], encoder: &mut Encoder) -> Result<(), EncoderError> {
-    encoder.count(octets.len())?;
-    if !octets.is_empty() {
-        encoder.align(VariantRecord::EXTENDABLE_BOUNDARY).raw(octets);
-    }
-    Ok(())
 }
 
 /// An array of characters.

@@ -1,6 +1,6 @@
 //! Writes values one after another, each on its octet boundary.
 
-use super::EncoderError;
+use super::{EncoderError, VariantRecord};
 use bytes::Bytes;
 
 /// Writes values one after another, with the padding that their octet boundaries require.
@@ -133,6 +133,19 @@ impl Encoder {
     /// When there are more than 2³¹−1 octets.
     pub fn opaque_data(&mut self, octets: &[u8]) -> Result<&mut Self, EncoderError> {
         Ok(self.count(octets.len())?.raw(octets))
+    }
+
+    /// Writes the length and the octets of the alternative in an HLAextendableVariantRecord. Without
+    /// an alternative there is no padding: padding only ever stands between parts.
+    ///
+    /// # Errors
+    /// When there are more than 2³¹−1 octets.
+    pub fn extension(&mut self, octets: &[u8]) -> Result<(), EncoderError> {
+        self.count(octets.len())?;
+        if !octets.is_empty() {
+            self.align(VariantRecord::EXTENDABLE_BOUNDARY).raw(octets);
+        }
+        Ok(())
     }
 
     /// Writes the UTF-16 code units of `text`, big endian, without count or alignment.

@@ -51,6 +51,12 @@ impl DecoderError {
         self
     }
 
+    /// The same error at another offset.
+    pub(super) fn at(mut self, offset: usize) -> Self {
+        self.offset = offset;
+        self
+    }
+
     /// The part of the value at fault, e.g. `.Wheels[3].Radius`; empty for the value itself.
     pub fn path(&self) -> &str {
         &self.path

@@ -4,8 +4,8 @@
 //! There are two interfaces with one set of rules:
 //!
 //! - [`DataType`] and [`Value`]: any datatype, described at run time, e.g. from a FOM;
-//! - [`Encoder`], [`Decoder`] and the trait [`Encoding`]: for code that knows its types. The macro
-//!   [`fixed_record!`](crate::fixed_record) makes a struct an HLAfixedRecord.
+//! - [`Encoder`], [`Decoder`] and the trait [`Encoding`](trait@Encoding), which can be derived: for
+//!   code that knows its types.
 //!
 //! Every type has an *octet boundary* V: a value starts at a multiple of its V, counted from the
 //! start of the outermost value. Padding is zero octets, only ever *between* parts, never after the
@@ -40,5 +40,9 @@ pub use decoder::{Decoder, ZERO_SIZE_VALUES_MAX};
 pub use encoder::Encoder;
 pub use error::{DecoderError, EncoderError};
 pub use from_fom::UnusableDataType;
-pub use typed::{AsciiString, Encoding, Le, OpaqueData};
+/// Derives [`Encoding`](trait@Encoding).
+pub use hla_derive::Encoding;
+#[doc(hidden)]
+pub use typed::largest;
+pub use typed::{AsciiString, Encode, Encoding, Le, OpaqueData};
 pub use value::Value;

@@ -3,12 +3,8 @@
 use super::{Decoder, DecoderError, Encoder, EncoderError};
 use bytes::Bytes;
 
-/// A Rust type whose values have an encoding.
-///
-/// Numbers are big endian ([`Le`] makes them little endian), `bool` is HLAboolean, `String` is
-/// HLAunicodeString, `Vec<T>` is HLAvariableArray, `[T; N]` is HLAfixedArray. The macro
-/// [`fixed_record!`](crate::fixed_record) makes a struct an HLAfixedRecord.
-pub trait Encoding: Sized {
+/// A Rust type whose values can be encoded.
+pub trait Encode {
     /// The octet boundary V: a power of two.
     const OCTET_BOUNDARY: usize;
 
@@ -17,12 +13,6 @@ pub trait Encoding: Sized {
     /// # Errors
     /// When a part of the value is out of the range of its datatype.
     fn encode_to(&self, encoder: &mut Encoder) -> Result<(), EncoderError>;
-
-    /// Reads a value from the next octet boundary on.
-    ///
-    /// # Errors
-    /// When the octets end too early or are no value of this type.
-    fn decode_from(decoder: &mut Decoder<'_>) -> Result<Self, DecoderError>;
 
     /// Encodes the value as an outermost value.
     ///
@@ -33,6 +23,62 @@ pub trait Encoding: Sized {
         self.encode_to(&mut encoder)?;
         Ok(encoder.finish())
     }
+}
+
+/// A Rust type whose values have an encoding, to write and to read.
+///
+/// Numbers are big endian ([`Le`] makes them little endian), `bool` is HLAboolean, `String` is
+/// HLAunicodeString, `Vec<T>` is HLAvariableArray, `[T; N]` is HLAfixedArray. A `str` and a slice
+/// are encoded alike.
+///
+/// `#[derive(Encoding)]` makes a struct an HLAfixedRecord, an enum with a representation an
+/// enumerated datatype, and an enum with a discriminant an HLAvariantRecord:
+///
+/// ```
+/// use hla::encoding::{Encode, Encoding};
+///
+/// #[derive(Encoding, Clone, Copy, PartialEq, Debug)]
+/// #[encoding(crate = hla)] // for a crate that does not depend on `federate`
+/// #[repr(u8)]
+/// enum Shape {
+///     Sphere = 1,
+///     Cuboid = 2,
+///     Point = 3,
+///     #[encoding(other)] // numbers without a name; otherwise they are an error
+///     Other(u8),
+/// }
+///
+/// #[derive(Encoding, Clone, Copy, PartialEq, Debug)]
+/// #[encoding(crate = hla)]
+/// struct Size { x: f64, y: f64, z: f64 }
+///
+/// #[derive(Encoding, Clone, Copy, PartialEq, Debug)]
+/// #[encoding(crate = hla, discriminant = Shape)]
+/// enum Extent {
+///     Sphere(f32), // `Shape::Sphere` selects it
+///     #[encoding(on = Shape::Cuboid)]
+///     Box(Size),
+///     Point, // without a value
+///     #[encoding(other)] // HLAother, without a value
+///     Unknown(Shape),
+/// }
+///
+/// let value = Extent::Sphere(1.5);
+/// let octets = value.encode()?;
+/// assert_eq!(octets[..], [1, 0, 0, 0, 0, 0, 0, 0, 0x3f, 0xc0, 0, 0]);
+/// assert_eq!(Extent::decode(&octets).unwrap(), value);
+/// # Ok::<(), hla::encoding::EncoderError>(())
+/// ```
+///
+/// With `extendable` beside the discriminant it is an HLAextendableVariantRecord; its reader skips
+/// an alternative that it does not know. A discriminant can also be an integer or a `bool`, with
+/// `on = 3` or `on = true` at each alternative.
+pub trait Encoding: Encode + Sized {
+    /// Reads a value from the next octet boundary on.
+    ///
+    /// # Errors
+    /// When the octets end too early or are no value of this type.
+    fn decode_from(decoder: &mut Decoder<'_>) -> Result<Self, DecoderError>;
 
     /// Decodes a value from all of `octets`.
     ///
@@ -44,6 +90,19 @@ pub trait Encoding: Sized {
         decoder.finish()?;
         Ok(value)
     }
+}
+
+/// The largest of some octet boundaries; 1 if there are none.
+#[doc(hidden)]
+pub const fn largest(boundaries: &[usize]) -> usize {
+    let (mut largest, mut rest) = (1, boundaries);
+    while let [boundary, after @ ..] = rest {
+        if *boundary > largest {
+            largest = *boundary;
+        }
+        rest = after;
+    }
+    largest
 }
 
 /// A number in little-endian byte order, e.g. `Le<f64>` for HLAfloat64LE.
@@ -60,27 +119,31 @@ pub struct OpaqueData(pub Bytes);
 
 macro_rules! numbers {
     ($($type:ty: $($be:ident)? $(/ $le:ident)?;)+) => {$(
-        $(impl Encoding for $type {
+        $(impl Encode for $type {
             const OCTET_BOUNDARY: usize = size_of::<$type>();
 
             fn encode_to(&self, encoder: &mut Encoder) -> Result<(), EncoderError> {
                 encoder.$be(*self);
                 Ok(())
             }
+        }
 
+        impl Encoding for $type {
             fn decode_from(decoder: &mut Decoder<'_>) -> Result<Self, DecoderError> {
                 decoder.$be()
             }
         })?
 
-        $(impl Encoding for Le<$type> {
+        $(impl Encode for Le<$type> {
             const OCTET_BOUNDARY: usize = size_of::<$type>();
 
             fn encode_to(&self, encoder: &mut Encoder) -> Result<(), EncoderError> {
                 encoder.$le(self.0);
                 Ok(())
             }
+        }
 
+        impl Encoding for Le<$type> {
             fn decode_from(decoder: &mut Decoder<'_>) -> Result<Self, DecoderError> {
                 decoder.$le().map(Le)
             }
@@ -100,63 +163,97 @@ numbers! {
     f64: float64_be / float64_le;
 }
 
-impl Encoding for bool {
+impl Encode for bool {
     const OCTET_BOUNDARY: usize = 4;
 
     fn encode_to(&self, encoder: &mut Encoder) -> Result<(), EncoderError> {
         encoder.boolean(*self);
         Ok(())
     }
+}
 
+impl Encoding for bool {
     fn decode_from(decoder: &mut Decoder<'_>) -> Result<Self, DecoderError> {
         decoder.boolean()
     }
 }
 
-impl Encoding for String {
+impl Encode for str {
     const OCTET_BOUNDARY: usize = 4;
 
     fn encode_to(&self, encoder: &mut Encoder) -> Result<(), EncoderError> {
         encoder.unicode_string(self).map(drop)
     }
+}
 
+impl Encode for String {
+    const OCTET_BOUNDARY: usize = str::OCTET_BOUNDARY;
+
+    fn encode_to(&self, encoder: &mut Encoder) -> Result<(), EncoderError> {
+        self.as_str().encode_to(encoder)
+    }
+}
+
+impl Encoding for String {
     fn decode_from(decoder: &mut Decoder<'_>) -> Result<Self, DecoderError> {
         decoder.unicode_string()
     }
 }
 
-impl Encoding for AsciiString {
+impl Encode for AsciiString {
     const OCTET_BOUNDARY: usize = 4;
 
     fn encode_to(&self, encoder: &mut Encoder) -> Result<(), EncoderError> {
         encoder.ascii_string(&self.0).map(drop)
     }
+}
 
+impl Encoding for AsciiString {
     fn decode_from(decoder: &mut Decoder<'_>) -> Result<Self, DecoderError> {
         decoder.ascii_string().map(|text| AsciiString(text.to_owned()))
     }
 }
 
-impl Encoding for OpaqueData {
+impl Encode for OpaqueData {
     const OCTET_BOUNDARY: usize = 4;
 
     fn encode_to(&self, encoder: &mut Encoder) -> Result<(), EncoderError> {
         encoder.opaque_data(&self.0).map(drop)
     }
+}
 
+impl Encoding for OpaqueData {
     fn decode_from(decoder: &mut Decoder<'_>) -> Result<Self, DecoderError> {
         decoder.opaque_data().map(|octets| OpaqueData(Bytes::copy_from_slice(octets)))
     }
 }
 
-impl<T: Encoding> Encoding for Vec<T> {
-    const OCTET_BOUNDARY: usize = if T::OCTET_BOUNDARY > 4 { T::OCTET_BOUNDARY } else { 4 };
+impl<T: Encode + ?Sized> Encode for &T {
+    const OCTET_BOUNDARY: usize = T::OCTET_BOUNDARY;
+
+    fn encode_to(&self, encoder: &mut Encoder) -> Result<(), EncoderError> {
+        (**self).encode_to(encoder)
+    }
+}
+
+impl<T: Encode> Encode for [T] {
+    const OCTET_BOUNDARY: usize = largest(&[4, T::OCTET_BOUNDARY]);
 
     fn encode_to(&self, encoder: &mut Encoder) -> Result<(), EncoderError> {
         encoder.align(Self::OCTET_BOUNDARY).count(self.len())?;
         self.iter().enumerate().try_for_each(|(i, element)| encode_element(i, element, encoder))
     }
+}
 
+impl<T: Encode> Encode for Vec<T> {
+    const OCTET_BOUNDARY: usize = <[T]>::OCTET_BOUNDARY;
+
+    fn encode_to(&self, encoder: &mut Encoder) -> Result<(), EncoderError> {
+        self.as_slice().encode_to(encoder)
+    }
+}
+
+impl<T: Encoding> Encoding for Vec<T> {
     /// Memory grows with the elements read, whatever the count claims.
     fn decode_from(decoder: &mut Decoder<'_>) -> Result<Self, DecoderError> {
         decoder.align(Self::OCTET_BOUNDARY)?;
@@ -169,14 +266,16 @@ impl<T: Encoding> Encoding for Vec<T> {
     }
 }
 
-impl<T: Encoding, const N: usize> Encoding for [T; N] {
+impl<T: Encode, const N: usize> Encode for [T; N] {
     const OCTET_BOUNDARY: usize = T::OCTET_BOUNDARY;
 
     fn encode_to(&self, encoder: &mut Encoder) -> Result<(), EncoderError> {
         encoder.align(Self::OCTET_BOUNDARY);
         self.iter().enumerate().try_for_each(|(i, element)| encode_element(i, element, encoder))
     }
+}
 
+impl<T: Encoding, const N: usize> Encoding for [T; N] {
     fn decode_from(decoder: &mut Decoder<'_>) -> Result<Self, DecoderError> {
         decoder.align(Self::OCTET_BOUNDARY)?;
         let elements: Vec<T> = (0..N).map(|i| decode_element(i, decoder)).collect::<Result<_, _>>()?;
@@ -184,83 +283,10 @@ impl<T: Encoding, const N: usize> Encoding for [T; N] {
     }
 }
 
-fn encode_element<T: Encoding>(i: usize, element: &T, encoder: &mut Encoder) -> Result<(), EncoderError> {
+fn encode_element<T: Encode>(i: usize, element: &T, encoder: &mut Encoder) -> Result<(), EncoderError> {
     element.encode_to(encoder).map_err(|e| e.within(format_args!("[{i}]")))
 }
 
 fn decode_element<T: Encoding>(i: usize, decoder: &mut Decoder<'_>) -> Result<T, DecoderError> {
     decoder.rationed(T::decode_from).map_err(|e| e.within(format_args!("[{i}]")))
-}
-
-/// Declares a struct that is an HLAfixedRecord: its fields in order, each an
-/// [`Encoding`].
-///
-/// ```
-/// use hla::encoding::Encoding;
-/// hla::fixed_record! {
-///     /// Metres from the centre of the Earth.
-///     #[derive(Clone, Copy, PartialEq, Debug)]
-///     pub struct WorldLocation {
-///         pub x: f64,
-///         pub y: f64,
-///         pub z: f64,
-///     }
-/// }
-/// let here = WorldLocation { x: 1.0, y: 2.0, z: 3.0 };
-/// let octets = here.encode()?;
-/// assert_eq!(octets.len(), 24);
-/// assert_eq!(WorldLocation::decode(&octets).unwrap(), here);
-/// # Ok::<(), hla::encoding::EncoderError>(())
-/// ```
-#[macro_export]
-macro_rules! fixed_record {
-    (
-        $(#[$meta:meta])*
-        $vis:vis struct $name:ident {
-            $($(#[$field_meta:meta])* $field_vis:vis $field:ident: $type:ty),* $(,)?
-        }
-    ) => {
-        $(#[$meta])*
-        $vis struct $name {
-            $($(#[$field_meta])* $field_vis $field: $type),*
-        }
-
-        impl $crate::encoding::Encoding for $name {
-            const OCTET_BOUNDARY: usize = {
-                let boundaries: &[usize] =
-                    &[1, $(<$type as $crate::encoding::Encoding>::OCTET_BOUNDARY),*];
-                let (mut largest, mut i) = (1, 0);
-                while i < boundaries.len() {
-                    if boundaries[i] > largest {
-                        largest = boundaries[i];
-                    }
-                    i += 1;
-                }
-                largest
-            };
-
-            fn encode_to(
-                &self,
-                encoder: &mut $crate::encoding::Encoder,
-            ) -> ::core::result::Result<(), $crate::encoding::EncoderError> {
-                encoder.align(<Self as $crate::encoding::Encoding>::OCTET_BOUNDARY);
-                $(
-                    $crate::encoding::Encoding::encode_to(&self.$field, encoder)
-                        .map_err(|e| e.within(::core::concat!(".", ::core::stringify!($field))))?;
-                )*
-                ::core::result::Result::Ok(())
-            }
-
-            fn decode_from(
-                decoder: &mut $crate::encoding::Decoder<'_>,
-            ) -> ::core::result::Result<Self, $crate::encoding::DecoderError> {
-                decoder.align(<Self as $crate::encoding::Encoding>::OCTET_BOUNDARY)?;
-                $(
-                    let $field = $crate::encoding::Encoding::decode_from(decoder)
-                        .map_err(|e| e.within(::core::concat!(".", ::core::stringify!($field))))?;
-                )*
-                ::core::result::Result::Ok(Self { $($field),* })
-            }
-        }
-    };
 }

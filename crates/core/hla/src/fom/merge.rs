@@ -15,7 +15,7 @@ use crate::handle::ObjectClassHandle;
 const MOST_FINDINGS: usize = 200;
 
 /// The edition of the MIM for `modules` if the caller names none: 2010 if there are modules and all
-/// are of 2010, otherwise 2025, which takes modules of both. A caller may prefer 2025 always.
+/// are of 2010, otherwise 2025, which takes modules of both.
 pub fn edition_for(modules: &[Module]) -> Edition {
     let all_2010 = modules.iter().all(|module| module.edition() == Edition::Hla2010);
     if all_2010 && !modules.is_empty() { Edition::Hla2010 } else { Edition::Hla2025 }
@@ -104,9 +104,7 @@ impl Merge {
         if self.errors == 0 {
             self.finish();
         }
-        if self.errors == 0 {
-            self.check_datatype_references(&before);
-        }
+        self.check_datatype_references(&before);
         if self.errors > 0 {
             let kind = FomErrorKind::Inconsistent;
             return Err(FomError { kind, of_mim: false, diagnostics: self.findings });

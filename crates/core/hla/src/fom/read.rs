@@ -71,6 +71,35 @@ impl Module {
         limits: &Limits,
         budget: &mut Budget,
     ) -> Result<(Module, Vec<Diagnostic>), FomError> {
+        let (module, findings) = Self::read_lenient(designator, text, limits, budget)?;
+        findings.map(|warnings| (module, warnings))
+    }
+
+    /// As [`Module::read`], but for a report of everything that is wrong: returns also a module that
+    /// breaks rules, as far as it can be read, so that it can be merged with others for further
+    /// findings. Such a module is of no other use.
+    pub fn check(
+        designator: &str,
+        octets: &[u8],
+        limits: &Limits,
+    ) -> (Option<Module>, Result<Vec<Diagnostic>, FomError>) {
+        let read = xml::decode(designator, octets, limits).and_then(|text| {
+            Self::read_lenient(designator, text.into_owned(), limits, &mut Budget::new(limits))
+        });
+        match read {
+            Ok((module, findings)) => (Some(module), findings),
+            Err(error) => (None, Err(error)),
+        }
+    }
+
+    /// Reads an object model that may break rules. The inner result has the warnings, or the errors
+    /// of one that does.
+    fn read_lenient(
+        designator: &str,
+        text: String,
+        limits: &Limits,
+        budget: &mut Budget,
+    ) -> Result<(Module, Result<Vec<Diagnostic>, FomError>), FomError> {
         let source = Source::new(designator, text);
         let mut findings = Findings::new(&source, limits);
         let (document, cost) = xml::parse(&source, limits, budget)?;
@@ -84,14 +113,15 @@ impl Module {
         let mut reader = Reader { findings, limits, members: 0, classes: 0 };
         let mut parsed = read_model(root, &mut reader);
         let Findings { list: diagnostics, errors, .. } = reader.findings;
-        if errors > 0 {
-            return Err(FomError { kind: FomErrorKind::Invalid, of_mim: false, diagnostics });
-        }
+        let findings = match errors {
+            0 => Ok(diagnostics),
+            _ => Err(FomError { kind: FomErrorKind::Invalid, of_mim: false, diagnostics }),
+        };
         drop(document);
         parsed.edition = edition;
         parsed.source = source;
         parsed.cost = cost;
-        Ok((Module { inner: parsed.into() }, diagnostics))
+        Ok((Module { inner: parsed.into() }, findings))
     }
 }
 
@@ -174,7 +204,14 @@ impl Reader<'_> {
     /// The `name` of a row that must have a legal name; empty after an error.
     pub(super) fn name(&mut self, row: &Row<'_, '_>, item: &str) -> String {
         let Some(cell) = row.get("name") else {
-            self.findings.error_expected(row.offset, format!("{item} without a name"), "a `name` element");
+            let (message, expected) = match row.name_attribute {
+                Some(name) => (
+                    format!("{item} has its name, `{name}`, in an XML attribute, as in 1516-2000"),
+                    format!("an element: `<name>{name}</name>`; convert the module to 1516-2010 or later"),
+                ),
+                None => (format!("{item} without a name"), "a `name` element".to_owned()),
+            };
+            self.findings.error_expected(row.offset, message, expected);
             return String::new();
         };
         let name = xml::text(cell);

@@ -181,6 +181,8 @@ pub(super) struct Form {
 /// The children of an element, sorted by a [`Form`].
 pub(super) struct Row<'n, 't> {
     pub(super) offset: Offset,
+    /// An XML attribute `name`, in which OMT files of 1516-2000 have the name.
+    pub(super) name_attribute: Option<&'n str>,
     single: Vec<(&'static str, Node<'n, 't>)>,
     many: Vec<(&'static str, Node<'n, 't>)>,
 }
@@ -208,7 +210,8 @@ impl<'n, 't> Row<'n, 't> {
     /// Sorts the children of `node`. A second child where one is allowed is an error, an unknown
     /// one a warning.
     pub(super) fn read(node: Node<'n, 't>, form: &Form, findings: &mut Findings<'_>) -> Self {
-        let mut row = Self { offset: offset(node), single: Vec::new(), many: Vec::new() };
+        let name_attribute = node.attribute("name");
+        let mut row = Self { offset: offset(node), name_attribute, single: Vec::new(), many: Vec::new() };
         for child in node.children().filter(Node::is_element) {
             let name = child.tag_name().name();
             if let Some(known) = form.many.iter().find(|known| **known == name) {

@@ -36,7 +36,7 @@ fn encodings_of_the_standard() {
 }
 
 #[test]
-fn what_is_no_time_is_refused() {
+fn invalid_times_are_refused() {
     for value in [-1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -f64::MIN_POSITIVE] {
         assert_eq!(exception(LogicalTime::float64(value)), Exception::InvalidLogicalTime);
         assert_eq!(exception(LogicalTimeInterval::float64(value)), Exception::InvalidLogicalTimeInterval);
@@ -54,7 +54,7 @@ fn what_is_no_time_is_refused() {
 }
 
 #[test]
-fn epsilon_always_advances() {
+fn case_99_an_epsilon_always_advances() {
     // Edge case of the standard: at 1e17 a double cannot express one more epsilon.
     let t = float(1e17);
     let next = t.add(TimeKind::Float64.epsilon()).unwrap();

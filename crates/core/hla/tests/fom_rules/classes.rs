@@ -134,7 +134,7 @@ fn only_a_2025_model_lets_a_module_add_attributes() {
 }
 
 #[test]
-fn what_was_left_open_is_filled_in() {
+fn open_cells_are_filled_in() {
     let open = module("a.xml", 2025, &objects(&class("A", "<attribute><name>x</name></attribute>")));
     let (fdd, warnings) = Fdd::standard(Edition::Hla2025).extend(&[open]).unwrap();
     assert!(render(&warnings).contains("attribute `x` lacks a transportation or an order"));
@@ -171,7 +171,7 @@ fn an_inherited_name_is_not_declared_again() {
 }
 
 #[test]
-fn who_gives_the_parameters_decides_on_the_delivery() {
+fn the_module_with_the_parameters_decides_on_the_delivery() {
     let scaffold =
         interactions(&interaction("I", &format!("{OTHER_DELIVERY}{}", interaction("J", DELIVERY))));
     let defined = interactions(&interaction("I", &format!("{DELIVERY}{}", parameter("p", "HLAcount"))));

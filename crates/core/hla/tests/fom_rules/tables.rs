@@ -2,7 +2,7 @@
 
 use crate::modules::{
     DELIVERY, attribute, class, interaction, interactions, invalid, merged, module, objects, plain, refused,
-    try_read, warned,
+    try_read, warned, xml,
 };
 use hla::Exception;
 use hla::api::ResignAction;
@@ -249,6 +249,11 @@ fn a_mim_must_have_everything() {
 fn one_module_by_itself_is_checked() {
     let cases = [
         (objects("<objectClass/>"), "an object class without a name"),
+        (
+            objects("<objectClass name='Tank'/>"),
+            "an object class has its name, `Tank`, in an XML attribute, as in 1516-2000 \
+             (expected an element: `<name>Tank</name>`",
+        ),
         (objects(&class("A.B", "")), "the name `A.B` of an object class has '.' in it"),
         (objects(&class("", "")), "an object class with an empty name"),
         (objects(&format!("{}{}", class("A", ""), class("A", ""))), "a second object class `HLAobjectRoot.A`"),
@@ -274,6 +279,10 @@ fn one_module_by_itself_is_checked() {
         }
         let found = invalid(&tables);
         assert!(found.contains(expected), "{tables}\n{found}");
+        // For a report, the rest of the module is merged nevertheless.
+        let (module, refused) = Module::check("bad.xml", xml(2025, &tables).as_bytes(), &Limits::default());
+        assert!(refused.is_err());
+        let _ = Fdd::standard(Edition::Hla2025).extend(&[module.unwrap()]);
     }
 }
 

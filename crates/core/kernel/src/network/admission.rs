@@ -1,7 +1,7 @@
 //! Admission of nodes, removal of dead ones, and the standing of this node.
 
 use super::envelope::Unicast;
-use super::{Network, Verdict};
+use super::{Network, Verdict, Yielding};
 use base::{Moment, NodeKey};
 use bytes::Bytes;
 use consensus::Role;
@@ -92,9 +92,10 @@ impl Network {
         if let Some(shape) = self.other_shape {
             return rejoin(&format!("the network is a {}", shape.topology));
         }
-        if let Some((_, why)) = self.yielding.take_if(|(at, _)| *at <= now)
+        if let Some(Yielding { network, why, .. }) = self.yielding.take_if(|yielding| yielding.at <= now)
             && !self.leaving
         {
+            self.given_up = Some(network);
             self.reformation.forget();
             return Verdict::Rejoin { why, may_create: true };
         }

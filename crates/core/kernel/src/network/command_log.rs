@@ -2,7 +2,7 @@
 
 use base::{Moment, NodeKey, Seed};
 use bytes::Bytes;
-use consensus::{Committed, Config, Consensus, Event, Serial};
+use consensus::{Committed, Config, Consensus, Event, Serial, SnapshotPoint};
 use rti::{Command, Completion, Proposal, Rti};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -19,6 +19,8 @@ pub(crate) struct CommandLog {
     decided: VecDeque<Decided>,
     /// The log wants a snapshot, which requires all committed entries to be applied.
     snapshot_wanted: bool,
+    /// The moment of the snapshot that is being encoded.
+    snapshot_point: Option<Box<SnapshotPoint>>,
 }
 
 /// A committed entry of the log. It is decoded once, because it may have to wait.
@@ -44,6 +46,7 @@ impl CommandLog {
             in_flight: BTreeMap::new(),
             decided: VecDeque::new(),
             snapshot_wanted: false,
+            snapshot_point: None,
         }
     }
 
@@ -52,6 +55,7 @@ impl CommandLog {
         self.log = Consensus::bootstrap(self.key, self.seed, self.config.clone())
             .expect("the settings are checked at the start");
         self.decided.clear();
+        self.snapshot_point = None;
         for (_, proposal) in std::mem::take(&mut self.in_flight) {
             self.propose(now, proposal);
         }
@@ -61,6 +65,7 @@ impl CommandLog {
     pub(crate) fn begin_group(&mut self, now: Moment, creator: NodeKey, voters: BTreeSet<NodeKey>) {
         self.log = Consensus::begin_group(now, self.key, creator, voters, self.seed, self.config.clone())
             .expect("the settings are checked at the start, and this node is one of the voters");
+        self.snapshot_point = None;
         for (_, proposal) in std::mem::take(&mut self.in_flight) {
             self.propose(now, proposal);
         }
@@ -116,9 +121,19 @@ impl CommandLog {
         // The log assumes that every entry it has handed out is applied.
         if self.snapshot_wanted && self.decided.is_empty() {
             self.snapshot_wanted = false;
-            if let Err(error) = self.log.provide_snapshot(now, &rti.snapshot()) {
-                tracing::debug!(%error, "no snapshot for now");
+            match self.log.snapshot_point() {
+                Ok(point) => {
+                    rti.begin_snapshot();
+                    self.snapshot_point = Some(Box::new(point));
+                }
+                Err(error) => tracing::debug!(%error, "no snapshot for now"),
             }
+        }
+        if let Some(state) = rti.take_snapshot()
+            && let Some(point) = self.snapshot_point.take()
+            && let Err(error) = self.log.provide_snapshot(now, *point, &state)
+        {
+            tracing::debug!(%error, "the snapshot is of no use");
         }
         any
     }

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_is_understood() {
+    fn messages_are_understood() {
         let all = [
             Unicast::Consensus(Bytes::from_static(b"c")),
             Unicast::Services(Bytes::new()),

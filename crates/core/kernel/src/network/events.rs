@@ -1,6 +1,6 @@
 //! Events of the overlay: links, paths, reachability, refusals.
 
-use super::{LinkTerms, Network, Shape};
+use super::{LinkTerms, Network, Shape, Yielding};
 use base::{Moment, NodeKey};
 use bytes::Bytes;
 use overlay::{Event, Refusal, TopologyKind, Via};
@@ -11,6 +11,18 @@ use std::time::Duration;
 /// Delay before this node yields to another network, in which the peers of its links learn of it.
 const FAREWELL: Duration = Duration::from_millis(10);
 
+/// Whether messages may have been lost with a path, or may now take a path that was not there.
+pub(super) const fn changes_paths(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::PathUp { .. }
+            | Event::PathDown { .. }
+            | Event::Reachable { .. }
+            | Event::Unreachable { .. }
+            | Event::RoutesChanged
+    )
+}
+
 impl Network {
     pub(super) fn handle_event(&mut self, now: Moment, event: Event, rti: &mut Rti) {
         match event {
@@ -20,13 +32,11 @@ impl Network {
             Event::NeighbourDown { key, why } => tracing::warn!(%key, why, "link down"),
             Event::PathUp { neighbour, via, initiator, terms } => {
                 self.path_up(now, neighbour, via, initiator, &terms);
-                rti.handle_network_changed(now);
             }
             Event::PathDown { neighbour } => {
                 tracing::debug!(%neighbour, "no path for messages to this neighbour");
                 self.links.path_down(neighbour);
                 self.routers.neighbour_down(now, neighbour);
-                rti.handle_network_changed(now);
             }
             Event::Reachable { key, name } => {
                 tracing::info!(%key, name, "node reachable");
@@ -35,14 +45,14 @@ impl Network {
                     self.membership.retry_now(now);
                 }
                 self.commands.greet(now, key);
-                rti.handle_network_changed(now);
             }
             Event::Unreachable { key } => {
                 tracing::warn!(%key, "node unreachable");
                 self.commands.suspect(now, key);
                 self.reformation.handle_unreachable(key);
-                rti.handle_network_changed(now);
             }
+            // The services look for losses after the last event of a turn.
+            Event::RoutesChanged => {}
             Event::Received { from, body } => self.received(now, from, &body, rti),
             Event::Channel { from, channel, frame } => self.frame(now, from, channel, frame, false),
             Event::TunnelReady { neighbour } => self.serve(now, neighbour),
@@ -57,10 +67,14 @@ impl Network {
             }
             // The joining node is the one that adopts the other's shape.
             Event::Refused { refusal, target: Some(_), .. } if self.takes_shape(&refusal) => {}
-            Event::Refused { refusal: refusal @ Refusal::Yields { .. }, .. } if !self.leaving => {
-                self.yielding.get_or_insert_with(|| (now + FAREWELL, refusal.to_string()));
+            Event::Refused { refusal: refusal @ Refusal::Yields { network, .. }, .. } if !self.leaving => {
+                let why = refusal.to_string();
+                self.yielding.get_or_insert_with(|| Yielding { at: now + FAREWELL, network, why });
             }
-            Event::RefusedByPeer { code: Refusal::YIELDS, text, .. } => tracing::info!("{text}"),
+            Event::RefusedByPeer { code: Refusal::YIELDS | Refusal::GIVEN_UP, text, .. } => {
+                tracing::info!("{text}");
+            }
+            Event::Refused { refusal: refusal @ Refusal::GivenUp { .. }, .. } => tracing::info!("{refusal}"),
             Event::Refused { link, peer, refusal, .. } => {
                 let peer = peer.map_or_else(|| "a node that has not greeted".to_owned(), |(_, name)| name);
                 tracing::error!(%link, peer, "link refused: {refusal}");

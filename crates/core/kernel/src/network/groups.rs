@@ -11,6 +11,7 @@ use super::Network;
 use base::{Moment, NodeKey};
 use bytes::Bytes;
 use rti::NetTopic;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The channel of a link on which a node reports the groups in which it hears the other one.
@@ -61,7 +62,7 @@ pub enum GroupOutput {
 }
 
 /// The activity of a group member since it joined, as its world counts it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupCounts {
     /// Router frames sent to the group, or to one of its members. Each counts once, however many
     /// members hear it.
@@ -223,11 +224,9 @@ impl Groups {
         let status = |(group, state): (usize, &Group)| {
             state.joined.then(|| GroupStatus {
                 group,
-                reached: 0,
-                waiting: 0,
-                sent_messages: 0,
-                heard: self.hears.values().filter(|hears| **hears & 1 << group != 0).count(),
+                hears: self.hears.values().filter(|hears| **hears & 1 << group != 0).count(),
                 counts: state.counts,
+                ..GroupStatus::default()
             })
         };
         self.groups.iter().enumerate().filter_map(status).collect()
@@ -247,21 +246,31 @@ impl Groups {
     }
 }
 
-/// A group that a node takes part in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A multicast group that a node takes part in, with its activity there since it joined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupStatus {
-    /// The group, from 0.
+    /// The group of its site, from 0.
     pub group: usize,
-    /// Nodes that are heard in it.
-    pub heard: usize,
-    /// Neighbours that hear this node in it.
-    pub reached: usize,
-    /// Messages that wait to be sent to it.
+    /// Nodes that it hears there.
+    pub hears: usize,
+    /// Neighbours that report that they hear it there. The node sends once what several of them
+    /// want.
+    pub reaches: usize,
+    /// Messages that wait to be sent to the group.
     pub waiting: usize,
-    /// Messages sent to it.
+    /// Messages sent to the group, once each.
     pub sent_messages: u64,
     /// The counters that the world last reported.
+    #[serde(flatten)]
     pub counts: GroupCounts,
+}
+
+impl GroupStatus {
+    /// The part whose change is worth an announcement. The keep-alives of a quiet group are not.
+    pub(crate) fn news(&self) -> Self {
+        let counts = GroupCounts { received_frames: self.counts.received_frames, ..GroupCounts::default() };
+        Self { waiting: 0, counts, ..*self }
+    }
 }
 
 /// The group to which a topic belongs. It is the same at all nodes.
@@ -375,14 +384,14 @@ mod tests {
     }
 
     #[test]
-    fn who_relays_is_everywhere_and_tells_a_neighbour_that_comes_later() {
+    fn a_relay_is_everywhere_and_tells_a_later_neighbour() {
         let mut groups = Groups::new(NodeKey(5), 2, true);
         assert_eq!(orders(&mut groups).len(), 2);
         groups.hear(1, NodeKey(9), true);
         assert!(groups.take_news(NodeKey(9)).is_some());
         groups.greet(NodeKey(9));
         assert_eq!(groups.take_news(NodeKey(9)).unwrap()[..], 2_u64.to_be_bytes());
-        assert_eq!(groups.status().iter().map(|status| status.heard).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(groups.status().iter().map(|status| status.hears).collect::<Vec<_>>(), [0, 1]);
         assert_eq!(orders(&mut Groups::new(NodeKey(5), 0, true)), []);
     }
 }

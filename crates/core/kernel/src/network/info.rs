@@ -2,7 +2,7 @@
 //! happens, and announced when it has changed.
 
 use super::Network;
-use crate::report::{ChannelReport, GroupReport, LinkEndReport, NodeSummary};
+use crate::report::{ChannelReport, HolderReport, LinkEndReport, NodeSummary};
 use base::{Moment, NodeKey};
 use bytes::Bytes;
 use overlay::INFO_BYTES_MAX;
@@ -74,9 +74,10 @@ impl Network {
             paused,
             submitted_messages: self.routers.stats().first().map_or(0, |(_, stats)| stats.submitted_messages),
             asked_again: rti.network_counters().asked,
+            holders: HolderReport::all(&federations),
             channels,
             links,
-            groups: self.group_status().iter().map(GroupReport::of).collect(),
+            groups: self.group_status(),
         };
         let news = summary.news().to_octets(INFO_BYTES_MAX);
         if news != self.info.last {

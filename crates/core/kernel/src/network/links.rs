@@ -3,9 +3,10 @@
 use super::{LinkCounts, LinkTraffic, Network, groups};
 use base::{Moment, NodeKey};
 use bytes::{BufMut, Bytes, BytesMut};
-use overlay::{LinkId, TargetId, Via};
+use overlay::{LinkId, TargetId, TargetPhase, Via};
 use router::Fifos;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
 
 /// The channel of the overlay; others belong to the routers.
 pub(super) const OVERLAY: u8 = 0;
@@ -100,6 +101,8 @@ pub(crate) struct Links {
     paths: BTreeMap<NodeKey, Via>,
     /// The inverse of `paths`, for neighbours reached by a link.
     peers: BTreeMap<LinkId, NodeKey>,
+    /// When the log last told of targets that cannot be connected to.
+    warned: BTreeMap<TargetId, Moment>,
     /// Links with datagrams beside them.
     datagrams: BTreeSet<LinkId>,
     ready: VecDeque<LinkId>,
@@ -167,6 +170,31 @@ impl Links {
 }
 
 impl Network {
+    /// Logs that a node cannot be connected to: the first failure, and every ten seconds while it
+    /// lasts.
+    fn warn_of_failure(&mut self, now: Moment, target: TargetId, reason: &str) {
+        const EVERY: Duration = Duration::from_secs(10);
+        let last = self.links.warned.get(&target);
+        if last.is_none_or(|last| now.since(*last) >= EVERY) {
+            self.links.warned.insert(target, now);
+            let url =
+                self.overlay.targets().into_iter().find(|view| view.target == target).map(|view| view.url);
+            let url = url.unwrap_or_default();
+            tracing::warn!(url, reason, "cannot connect to this node; trying again");
+        }
+    }
+
+    /// The nodes that this one cannot connect to, with the reasons, in parentheses; empty if there
+    /// are none.
+    pub(crate) fn failed_targets(&self) -> String {
+        let targets = self.overlay.targets();
+        let failed = targets.iter().filter(|target| target.state != TargetPhase::Linked);
+        let failed =
+            failed.filter_map(|target| Some(format!("{}: {}", target.url, target.last_error.as_ref()?)));
+        let failed: Vec<String> = failed.collect();
+        if failed.is_empty() { String::new() } else { format!(" ({})", failed.join("; ")) }
+    }
+
     /// See [`Kernel::handle_link`](crate::Kernel::handle_link).
     pub(crate) fn handle_link(&mut self, now: Moment, input: LinkInput<'_>) {
         match input {
@@ -177,7 +205,10 @@ impl Network {
                 self.links.open.insert(link, LinkTraffic::begin(now));
                 self.overlay.handle_link_up(now, link, target);
             }
-            LinkInput::Failed { target, reason } => self.overlay.handle_link_failed(now, target, reason),
+            LinkInput::Failed { target, reason } => {
+                self.warn_of_failure(now, target, reason);
+                self.overlay.handle_link_failed(now, target, reason);
+            }
             LinkInput::DatagramSize { link, max: 0 } => drop(self.links.datagrams.remove(&link)),
             LinkInput::DatagramSize { link, .. } => {
                 if self.links.open.contains_key(&link) {

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_let_in_for_long_asks_no_more() {
+    fn a_node_that_is_not_admitted_for_long_stops_asking() {
         let mut membership = fresh(None);
         assert!(!membership.is_ignored(at(50_000)), "nothing found yet");
         membership.found(at(50_000));

@@ -85,8 +85,10 @@ pub(crate) struct Network {
     leaving: bool,
     /// The shape of the network that was found, if it differs from the configured one.
     other_shape: Option<Shape>,
-    /// When and why this node gives up its network in favour of another one of the same creator.
-    yielding: Option<(Moment, String)>,
+    yielding: Option<Yielding>,
+    /// The network that it has given up in this way. Its next incarnation must not adopt it again at
+    /// once.
+    given_up: Option<u64>,
     reformation: Reformation,
     /// Messages of the log that wait until a state is stored.
     withheld: Withheld,
@@ -96,6 +98,13 @@ pub(crate) struct Network {
     review_due: bool,
     /// The congested pipes in which messages of the present call wait.
     waits_in: Vec<RouterClient>,
+}
+
+/// This node gives up its network in favour of another one of the same creator.
+struct Yielding {
+    at: Moment,
+    network: u64,
+    why: String,
 }
 
 /// The part of a network's shape on which its nodes must agree.
@@ -190,6 +199,7 @@ impl Network {
             leaving: false,
             other_shape: None,
             yielding: None,
+            given_up: None,
             reformation,
             withheld: Withheld::default(),
             rekey: None,
@@ -217,6 +227,9 @@ impl Network {
         }
         let reformation = self.reformation.rejoin(key);
         let mut network = Self::with(now, config, key, reformation)?;
+        if let Some(given_up) = self.given_up {
+            network.overlay.avoid_network(now, given_up);
+        }
         network.links.close_all_of(&self.links, "this node joins the network again");
         network.groups.begin_with(self.groups.leave_all());
         Ok(network)
@@ -300,7 +313,8 @@ impl Network {
         // deadlines would fire again and again.
         let membership = self.membership.poll_timeout().filter(|_| !self.leaving);
         let standing = Moment::sooner(self.commands.poll_timeout(), membership);
-        let own = Moment::sooner(self.info.poll_timeout(), self.yielding.as_ref().map(|(at, _)| *at));
+        let own =
+            Moment::sooner(self.info.poll_timeout(), self.yielding.as_ref().map(|yielding| yielding.at));
         let own = Moment::sooner(own, self.reformation.poll_timeout());
         Moment::sooner(Moment::sooner(links, standing), own)
     }
@@ -385,9 +399,15 @@ impl Network {
         let mut again = false;
         // Congestion met by messages that no federate caused pauses nobody.
         self.waits_in.clear();
+        let mut paths_changed = false;
         while let Some(event) = self.overlay.poll_event() {
+            paths_changed |= events::changes_paths(&event);
             self.handle_event(now, event, rti);
             again = true;
+        }
+        // Once for all events: a node that goes takes several paths with it.
+        if paths_changed {
+            rti.handle_network_changed(now);
         }
         again |= self.drive_order(now, rti, done);
         again |= self.drive_reformation(now);

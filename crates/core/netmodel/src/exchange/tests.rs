@@ -108,7 +108,7 @@ fn one_server_and_many_clients_meet_mean_value_analysis() {
 /// All clients ask one server at once through a buffer of a few packets. An exchange that loses a
 /// packet fails, and its client goes on.
 #[test]
-fn what_is_lost_is_counted_and_clients_go_on() {
+fn losses_are_counted_and_clients_go_on() {
     let packets = PacketModel { buffer: Some(8_000), ..PacketModel::new(1_000) };
     let exchange = Exchange {
         clients: Some(12),

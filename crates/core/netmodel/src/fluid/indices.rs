@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_set_stays_when_one_is_large() {
+    fn settings_stay_when_one_is_large() {
         let mut indices = Indices::new(2);
         indices.resize(4);
         let mut model = [NONE; 4];

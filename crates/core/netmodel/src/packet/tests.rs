@@ -157,7 +157,7 @@ fn full_buffers_drop_and_say_so() {
 /// Bytes that have yet to come from a slow link do not wait at a fast one. So with limited room and
 /// cut-through, packets are counted one by one.
 #[test]
-fn who_is_cut_through_into_a_limited_room_needs_the_other_engine() {
+fn cut_through_into_limited_room_needs_the_other_engine() {
     let limited = PacketModel { buffer: Some(10_000), ..PacketModel::new(1_000) };
     assert!(limited.is_plain());
     let switching = Switching::CutThrough { header: 20 };

@@ -1,6 +1,7 @@
 //! Confidence intervals of means, by batch means.
 
 use crate::units::Picos;
+use base::stats::student;
 
 /// At this number of batches they are merged in pairs, so that 20 to 39 remain.
 const BATCHES_MAX: usize = 40;
@@ -73,41 +74,11 @@ impl Batches {
     }
 }
 
-/// The quantile 0.975 of Student's t distribution: exact for 1 and 2 degrees of freedom, by the
-/// expansion of Cornish and Fisher around the normal quantile else (Abramowitz and Stegun 26.7.5;
-/// within 0.3 % from 4 on, 0.01 % from 10 on).
-pub fn student(freedom: usize) -> f64 {
-    const Z: f64 = 1.959_963_984_540_054;
-    let n = freedom as f64;
-    match freedom {
-        0 => f64::INFINITY,
-        1 => 12.706_204_736,
-        2 => 4.302_652_730,
-        3 => 3.182_446_305,
-        _ => {
-            let (z3, z5) = (Z.powi(3), Z.powi(5));
-            let (z7, z9) = (Z.powi(7), Z.powi(9));
-            let g1 = (z3 + Z) / 4.0;
-            let g2 = (5.0 * z5 + 16.0 * z3 + 3.0 * Z) / 96.0;
-            let g3 = (3.0 * z7 + 19.0 * z5 + 17.0 * z3 - 15.0 * Z) / 384.0;
-            let g4 = (79.0 * z9 + 776.0 * z7 + 1482.0 * z5 - 1920.0 * z3 - 945.0 * Z) / 92_160.0;
-            Z + g1 / n + g2 / n.powi(2) + g3 / n.powi(3) + g4 / n.powi(4)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::arrivals::exponential;
     use base::Seed;
-
-    #[test]
-    fn quantiles_of_student_are_those_of_tables() {
-        for (freedom, t) in [(1, 12.706), (4, 2.776), (5, 2.571), (10, 2.228), (29, 2.045), (39, 2.023)] {
-            assert!((student(freedom) / t - 1.0).abs() < 3e-3, "{freedom}: {}", student(freedom));
-        }
-    }
 
     #[test]
     fn intervals_hold_the_mean_nineteen_times_of_twenty() {

@@ -1,16 +1,15 @@
 //! Statistics of a list of times, in memory that does not grow with the list.
 
 mod batches;
-mod histogram;
 mod summary;
 mod warm_up;
 
-pub use batches::{Batches, Interval, student};
-pub use histogram::Histogram;
+pub use batches::{Batches, Interval};
 pub use summary::Summary;
 pub use warm_up::{Truncation, WarmUp};
 
 use crate::units::Picos;
+use base::stats::Histogram;
 
 /// The statistics of the times of messages.
 #[derive(Clone, Debug, Default)]

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_same_throughout_is_kept() {
+    fn unchanged_interests_are_kept() {
         let constant = (0..1_000).fold(WarmUp::default(), |mut warm_up, number| {
             warm_up.add(Picos(number), Picos::from_micros(7));
             warm_up

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_told_by_name() {
+    fn impossible_values_are_reported_by_name() {
         let say = |change: &dyn Fn(&mut Wan)| {
             let mut wan = square();
             change(&mut wan);

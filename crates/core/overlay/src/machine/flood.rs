@@ -30,6 +30,7 @@ impl Overlay {
     }
 
     fn announce_at(&mut self, at: Moment) {
+        // An earlier announcement includes all later news, and must not be postponed by them.
         if self.timers.get(Timer::Announce).is_none_or(|set| set > at) {
             self.timers.set(Timer::Announce, at);
         }
@@ -65,6 +66,9 @@ impl Overlay {
         let entry = self.own_entry(sequence.min(SEQUENCE_MAX));
         let known = self.map.get(self.config.key);
         let renewed = std::mem::take(&mut self.renewed);
+        // A sequence number that changes nothing would cost every node of the network a message.
+        // After a new link it does change something: the neighbour waits for an entry that is
+        // younger than the link.
         if !renewed && known.is_some_and(|known| known.has_same_content(&entry)) {
             return;
         }
@@ -129,6 +133,8 @@ impl Overlay {
             return summary;
         }
         let here = self.routes.to.keys().chain([&self.config.key]);
+        // An exclusive or, so that the order of the nodes does not matter. Each term is mixed, because
+        // two changes of plain numbers could cancel each other.
         let mix = |key: &NodeKey| Seed(key.0).split_index(self.map.sequence(*key)).0;
         let summary = here.fold(0, |sum, key| sum ^ mix(key));
         *self.summary.insert(summary)
@@ -177,10 +183,15 @@ impl Overlay {
             return false;
         }
         if sequence > self.map.sequence(key) {
+            // Only for news: an old entry must not push out another node.
             self.make_room(&entry);
         }
+        let is_informed = self.map.get(key).is_some_and(|known| known.info == entry.info);
         match self.map.insert(entry) {
             Inserted::Newer => {
+                if !is_informed {
+                    self.info_received.insert(key, now);
+                }
                 self.stats.new_entries += 1;
                 self.summary = None;
             }
@@ -216,6 +227,8 @@ impl Overlay {
             let ageing = self.map.iter().filter(|known| known.key != entry.key);
             let ages =
                 ageing.filter_map(|known| Some((self.timers.get(Timer::Forget(known.key))?, known.key)));
+            // Only nodes that cannot be reached are ageing. A full map of live nodes stays as it
+            // is.
             let Some((_, oldest)) = ages.min() else { return };
             self.forget(oldest);
         }
@@ -229,6 +242,8 @@ impl Overlay {
             entry.sequence > known.sequence
                 || (entry.sequence == known.sequence && !entry.has_same_content(known))
         });
+        // An entry of this node from elsewhere: of an earlier life under the same key, or forged.
+        // The greater number wins everywhere, so this node has to exceed it.
         if foreign && entry.sequence < SEQUENCE_MAX {
             self.replace_own(now, self.own_entry(entry.sequence + 1));
         }
@@ -258,6 +273,8 @@ impl Overlay {
             let Some(entry) = self.map.get(*key) else { continue };
             let Some(link) = self.links.get_mut(id) else { continue };
             let named = entry.sequence > link.sequence_before && entry.rtt_to(self.config.key).is_some();
+            // Named once and not any longer: the other end has dropped the link, and its message
+            // about that is lost. Before the first time it may simply not know of the link yet.
             if link.confirmed && !named && !entry.leaving {
                 given_up.push(*id);
             }
@@ -285,6 +302,7 @@ impl Overlay {
         self.map.remove(key);
         self.summary = None;
         self.relations.remove(&key);
+        self.info_received.remove(&key);
         self.unlearn(key);
     }
 
@@ -293,6 +311,7 @@ impl Overlay {
         let entry = self.own_entry(sequence.min(SEQUENCE_MAX));
         let last = crate::wire::Frame::Entries(vec![entry.clone()]).encode();
         self.replace_own(now, entry);
+        // A node that leaves must not connect again while it says goodbye.
         let targets: Vec<_> = self.targets.iter().map(|(id, _)| id).collect();
         for target in targets {
             self.timers.clear(Timer::Connect(target));
@@ -300,8 +319,11 @@ impl Overlay {
         let ids: Vec<LinkId> = self.links.keys().copied().collect();
         for id in ids {
             if self.links.get(&id).is_some_and(|link| link.stage == Stage::Up) {
+                // The last urgent messages of a node that leaves say that others may leave, too.
+                let mut frames = self.take_urgent(id);
+                frames.push(last.clone());
                 self.detach(now, id, "this node leaves");
-                self.close_after(now, id, "this node leaves", Some(last.clone()));
+                self.close_after(now, id, "this node leaves", frames);
             } else {
                 self.refuse(now, id, Refusal::Leaving);
             }

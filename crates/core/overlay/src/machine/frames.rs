@@ -80,6 +80,13 @@ impl Overlay {
         Some(Frame::Unicast(piece).encode())
     }
 
+    /// The urgent unicasts that wait for the link, as frames.
+    pub(super) fn take_urgent(&mut self, id: LinkId) -> Vec<Bytes> {
+        let part_max = self.config.limits.piece_bytes_max;
+        let Some(link) = self.links.get_mut(&id) else { return Vec::new() };
+        std::iter::from_fn(|| link.urgent.pop(part_max)).map(|piece| Frame::Unicast(piece).encode()).collect()
+    }
+
     fn next_entries(&mut self, now: Moment, id: LinkId) -> Option<Bytes> {
         let link = self.links.get_mut(&id)?;
         // News of this node itself are urgent and rare; news of others travel with them.

@@ -5,7 +5,7 @@
 //! it, comes with a new link: it would not do so if it had not lost the old one. Of two attempts
 //! that cross, the one of the larger key stays.
 
-use super::{Overlay, Relation, Timer};
+use super::{Overlay, Relation, SILENT_LINKS_MAX, Timer};
 use crate::error::Refusal;
 use crate::event::{Event, Warning};
 use crate::link::Stage;
@@ -37,11 +37,13 @@ impl Overlay {
     pub(super) fn on_greeting(&mut self, now: Moment, id: LinkId, peer: Greeting) {
         let Some(link) = self.links.get(&id) else { return };
         let (initiator, target) = (link.is_initiator(), link.target);
-        let check = self.check_peer(target, &peer, false).and_then(|()| self.check_clock(now, id, &peer));
+        let check =
+            self.check_peer(now, target, &peer, false).and_then(|()| self.check_clock(now, id, &peer));
         let check = check.and_then(|()| match initiator {
             true => self.check_own_attempt(now, id, peer.key),
             false => self.check_their_attempt(peer.key, &peer.name),
         });
+        // The refusal says the same as the warning.
         if !matches!(check, Err(Refusal::Clock { .. })) {
             self.warn_of(now, id, &peer);
         }
@@ -85,7 +87,7 @@ impl Overlay {
         };
         // State may have changed since the initiator called, so the acceptor checks again.
         let check = self
-            .check_peer(target, &peer, true)
+            .check_peer(now, target, &peer, true)
             .and_then(|()| self.check_their_attempt(peer.key, &peer.name));
         if let Err(refusal) = check {
             return self.refuse(now, id, refusal);
@@ -95,6 +97,7 @@ impl Overlay {
         {
             link.measured(now.since(asked.1));
         }
+        // Dropped before the new one counts, so that no moment has two links to one neighbour.
         for other in self.earlier_links(id, peer.key) {
             self.drop_link(now, other, "a newer link from the same node takes its place");
         }
@@ -103,7 +106,13 @@ impl Overlay {
 
     /// Checks the peer's greeting. `last`: the peer has already checked this node's greeting and
     /// accepted.
-    fn check_peer(&self, target: Option<TargetId>, peer: &Greeting, last: bool) -> Result<(), Refusal> {
+    fn check_peer(
+        &self,
+        now: Moment,
+        target: Option<TargetId>,
+        peer: &Greeting,
+        last: bool,
+    ) -> Result<(), Refusal> {
         let config = &self.config;
         if self.leaving {
             return Err(Refusal::Leaving);
@@ -111,7 +120,7 @@ impl Overlay {
         if peer.key == config.key {
             return Err(Refusal::OwnKey { name: config.name.clone() });
         }
-        self.check_network(peer, last)?;
+        self.check_network(now, peer, last)?;
         if peer.topology != config.topology {
             return Err(Refusal::Topology { theirs: peer.topology, ours: config.topology });
         }
@@ -131,8 +140,14 @@ impl Overlay {
         Ok(())
     }
 
-    fn check_network(&self, peer: &Greeting, last: bool) -> Result<(), Refusal> {
+    fn check_network(&self, now: Moment, peer: &Greeting, last: bool) -> Result<(), Refusal> {
         let (theirs, ours) = (peer.identity, self.identity());
+        // Otherwise a node between two networks might find the weaker one again each time that it
+        // has given it up, and the two would never meet.
+        let is_given_up = |&(network, until): &(u64, Moment)| network == theirs.network && now < until;
+        if ours.network == 0 && self.given_up.as_ref().is_some_and(is_given_up) {
+            return Err(Refusal::GivenUp { name: self.config.name.clone(), network: theirs.network });
+        }
         if ours.yields_to(theirs) {
             let (name, other) = (self.config.name.clone(), peer.name.clone());
             return Err(Refusal::Yields { name, network: ours.network, other, to: theirs.network });
@@ -149,6 +164,7 @@ impl Overlay {
         if peer.name == self.config.name {
             return taken(self.config.key);
         }
+        // The name of a node that is gone is free: it comes back under another key.
         let live = |key: &NodeKey| self.routes.reaches(*key) || self.neighbours.contains_key(key);
         match self.map.named(&peer.name).find(|key| *key != peer.key && live(key)) {
             Some(holder) => taken(holder),
@@ -175,6 +191,7 @@ impl Overlay {
         if crossing.is_empty() {
             return Ok(());
         }
+        // Both ends see the same two attempts, and have to drop the same one.
         if key > self.config.key {
             return Err(self.already(&name));
         }
@@ -242,6 +259,7 @@ impl Overlay {
         let here = clock.saturating_add(now.as_nanos() / 1_000_000);
         let ahead = i128::from(peer.clock_millis) - i128::from(here);
         let asked = self.links.get(&id).and_then(|link| link.asked);
+        // The greeting was on its way for at most the time since this node called.
         let transit = asked.map_or(0, |(_, at)| now.since(at).as_millis());
         let off = ahead.unsigned_abs() > limit.as_millis() + transit;
         off.then(|| i64::try_from(ahead).unwrap_or(if ahead < 0 { i64::MIN } else { i64::MAX }))
@@ -251,6 +269,8 @@ impl Overlay {
     /// other's clocks, so a newcomer with another time is the one that is wrong. Nodes that are in
     /// the network stay, even if their clocks drift apart later.
     fn check_clock(&self, now: Moment, id: LinkId, peer: &Greeting) -> Result<(), Refusal> {
+        // Only a newcomer is refused. A member whose clock goes wrong would otherwise be cut off in
+        // the middle of an exercise.
         let new = self.network != 0 && peer.identity.network == 0;
         let limit = self.config.timing.clock_max;
         match self.clock_ahead(now, id, peer, limit).filter(|_| new) {
@@ -267,13 +287,16 @@ impl Overlay {
     /// Makes the peer a neighbour, after both ends have accepted.
     fn establish(&mut self, now: Moment, id: LinkId) {
         let timing = &self.config.timing;
-        let (keep_alive, silence) = (now + timing.keep_alive, now + timing.silence_max);
         let Some(link) = self.links.get_mut(&id) else { return };
         let Some(peer) = link.peer.clone() else { return };
+        let silent_links = self.relations.get(&peer.key).map_or(0, |relation| relation.silent_links);
+        link.silence_max = timing.silence_max * (1 << silent_links.min(SILENT_LINKS_MAX));
+        let (keep_alive, silence) = (now + timing.keep_alive, now + link.silence_max);
         link.stage = Stage::Up;
         link.up_since = now;
         link.last_sent = now;
         link.digest_due = true;
+        // The entry that confirms the link is younger than what is known now.
         link.sequence_before = self.map.sequence(peer.key);
         self.renewed = true;
         let (initiator, target, terms) = (link.is_initiator(), link.target, link.terms.clone());
@@ -281,7 +304,7 @@ impl Overlay {
         self.timers.set(Timer::KeepAlive(id), keep_alive);
         self.timers.set(Timer::Silence(id), silence);
         self.neighbours.insert(peer.key, id);
-        self.relations.insert(peer.key, Relation { initiator, terms: terms.clone() });
+        self.relations.insert(peer.key, Relation { initiator, terms: terms.clone(), silent_links });
         if let Some(state) = target.and_then(|target| self.targets.get_mut(target)) {
             state.peer = Some(peer.key);
             state.last_error = None;

@@ -1,6 +1,6 @@
 //! The life of links, and the targets behind them.
 
-use super::{Overlay, Timer};
+use super::{Overlay, SILENT_LINKS_MAX, Timer};
 use crate::error::{FrameError, Refusal};
 use crate::event::Event;
 use crate::link::{Link, Stage};
@@ -22,6 +22,8 @@ impl Overlay {
         let terms = match from.and_then(|target| self.targets.get_mut(target)) {
             Some(state) => {
                 state.stage = TargetStage::Linked(id);
+                // The terms that were configured at the attempt hold, even if the target changes
+                // meanwhile.
                 state.target.terms.clone()
             }
             None => Bytes::new(),
@@ -30,6 +32,7 @@ impl Overlay {
         let crowded = self.links.len() >= limit;
         let mut link = Link::new(now, from, terms.clone());
         if from.is_some() && !self.leaving && !crowded {
+            // The initiator speaks first. A node that is full or leaves says so instead.
             link.out.push_back(self.greeting(now, terms));
         }
         self.links.insert(id, link);
@@ -44,6 +47,7 @@ impl Overlay {
 
     /// The target could not be connected to.
     pub fn handle_link_failed(&mut self, now: Moment, target: TargetId, why: &str) {
+        // A late failure of an attempt that was given up must not disturb the next one.
         if self.targets.get(target).is_some_and(|state| state.stage == TargetStage::Connecting) {
             self.retry(now, target, why);
         }
@@ -139,9 +143,10 @@ impl Overlay {
         let reason = format!("refused by the other node: {text}");
         self.events.push_back(Event::RefusedByPeer { link: id, target, peer, code, text });
         if let Some(state) = target.and_then(|target| self.targets.get_mut(target))
-            && code == Refusal::YIELDS
+            && matches!(code, Refusal::YIELDS | Refusal::GIVEN_UP)
         {
-            // The other node takes part from now on, and waits for this node to connect again.
+            // The other node takes part in the other network soon, and waits for this node to
+            // connect again.
             state.attempts = 0;
         }
         self.drop_link(now, id, &reason);
@@ -164,11 +169,11 @@ impl Overlay {
         self.events.push_back(Event::Refused { link: id, target, peer, refusal });
         self.detach(now, id, &text);
         let frame = Frame::Refusal { code, key: self.config.key, text: text.clone() }.encode();
-        self.close_after(now, id, &text, Some(frame));
+        self.close_after(now, id, &text, vec![frame]);
     }
 
     /// Closes a link that is already detached, after its last frames.
-    pub(super) fn close_after(&mut self, now: Moment, id: LinkId, reason: &str, last: Option<Bytes>) {
+    pub(super) fn close_after(&mut self, now: Moment, id: LinkId, reason: &str, last: Vec<Bytes>) {
         let Some(link) = self.links.get_mut(&id) else { return };
         link.stage = Stage::Closing;
         link.clear();
@@ -207,11 +212,17 @@ impl Overlay {
             return;
         }
         let (target, peer) = (link.target, link.peer_key());
+        // A link that breaks at once keeps its back-off. Otherwise two nodes that always fail would
+        // connect as fast as they can.
         let steady = stage == Stage::Up && now.since(link.up_since) >= self.config.timing.steady_after;
+        let heard_long = link.heard_for() >= self.config.timing.steady_after;
         let mut waiting = link.urgent.take_all();
         waiting.extend(link.bulk.take_all());
         let path = std::mem::take(&mut link.path_reported);
         if let Some(key) = peer.filter(|key| self.neighbours.get(key) == Some(&id)) {
+            if heard_long && let Some(relation) = self.relations.get_mut(&key) {
+                relation.silent_links = 0;
+            }
             self.neighbours.remove(&key);
             if path {
                 self.events.push_back(Event::PathDown { neighbour: key });
@@ -229,6 +240,7 @@ impl Overlay {
         if let Some(key) = peer.filter(|key| !self.neighbours.contains_key(key)) {
             self.uncover(now, key, why);
         }
+        // Last, when the routes no longer use this link: pieces of other nodes take another path.
         for piece in waiting {
             self.forward(piece);
         }
@@ -293,15 +305,22 @@ impl Overlay {
     }
 
     pub(super) fn check_silence(&mut self, now: Moment, id: LinkId, slept: bool) {
-        let (silence, grace) = (self.config.timing.silence_max, 2 * self.config.timing.keep_alive);
+        let grace = 2 * self.config.timing.keep_alive;
         let Some(link) = self.links.get(&id) else { return };
-        let due = link.last_heard + silence;
+        let due = link.last_heard + link.silence_max;
         if due > now {
             self.timers.set(Timer::Silence(id), due);
+        // The host was suspended, or this process had no processor. The frames of the neighbour may
+        // be in the socket still.
         } else if slept {
             self.timers.set(Timer::Silence(id), now + grace);
         } else {
             self.stats.silent_links += 1;
+            let (silence, heard_for) = (link.silence_max, link.heard_for());
+            let relation = link.peer_key().and_then(|peer| self.relations.get_mut(&peer));
+            if let Some(relation) = relation.filter(|_| heard_for < self.config.timing.steady_after) {
+                relation.silent_links = (relation.silent_links + 1).min(SILENT_LINKS_MAX);
+            }
             self.drop_link(now, id, &format!("nothing was heard for {silence:?}"));
         }
     }

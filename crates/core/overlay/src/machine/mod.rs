@@ -70,12 +70,24 @@ enum Timer {
     Learn(NodeKey),
 }
 
-/// A link that two nodes once had, for the tunnel that takes its place.
+/// The links that this node has had with another one.
 #[derive(Clone, Debug)]
 struct Relation {
+    /// The end and the terms of the last link, for the tunnel that takes its place.
     initiator: bool,
     terms: Bytes,
+    /// The last links that fell silent before they were steady; at most [`SILENT_LINKS_MAX`] count.
+    silent_links: u32,
 }
+
+/// Each link that falls silent before it is steady doubles the silence that the next one may keep,
+/// up to this many times, until a link to the same node has been steady. The first frames of
+/// several links may fill the queue of a slow line for longer than [`Timing::silence_max`]. The other
+/// end of each link then seems dead; the links that replace them begin with the same frames, and
+/// would fall silent again, for ever.
+///
+/// [`Timing::silence_max`]: crate::Timing::silence_max
+const SILENT_LINKS_MAX: u32 = 2;
 
 /// The part of one node in the network.
 ///
@@ -117,6 +129,11 @@ pub struct Overlay {
     neighbours: BTreeMap<NodeKey, LinkId>,
     /// Nodes that this node has had a link with.
     relations: BTreeMap<NodeKey, Relation>,
+    /// The network that this node has given up, and until when it refuses links to that network
+    /// while it has none.
+    given_up: Option<(u64, Moment)>,
+    /// When the information about each other node was received. It is for people alone.
+    info_received: BTreeMap<NodeKey, Moment>,
     targets: Targets,
     tunnels: BTreeMap<NodeKey, Tunnel>,
     /// The last epoch of a tunnel that this node opened.
@@ -168,6 +185,8 @@ impl Overlay {
             links: BTreeMap::new(),
             neighbours: BTreeMap::new(),
             relations: BTreeMap::new(),
+            given_up: None,
+            info_received: BTreeMap::new(),
             targets: Targets::new(seed.split("targets")),
             tunnels: BTreeMap::new(),
             epoch: 0,
@@ -211,6 +230,8 @@ impl Overlay {
         }
         if info != self.info {
             self.info = info;
+            // Information changes often and is read by people: it waits for its interval, while
+            // changes of links and membership go at once.
             self.announce_info(now);
         }
         Ok(())
@@ -237,12 +258,21 @@ impl Overlay {
         }
     }
 
+    /// Makes this node, which has given up a network, look for another one before it adopts the
+    /// same one again: links to its nodes are refused for two silences of a link, or until another
+    /// network is found.
+    pub fn avoid_network(&mut self, now: Moment, network: u64) {
+        self.given_up = Some((network, now + 2 * self.config.timing.silence_max));
+    }
+
     /// Sets the standing of this node in its network. `None`: it is not a member, and others must
     /// not adopt the network that it knows of. `Some`: the number of members if a majority of them
     /// is together, and 0 if not. Default `Some(0)`. Of two networks of one creator that meet, the
     /// weaker or the younger one yields: [`Refusal::Yields`](crate::Refusal::Yields).
     pub fn set_quorum_size(&mut self, now: Moment, quorum_size: Option<u32>) {
         let before = std::mem::replace(&mut self.quorum_size, quorum_size);
+        // Others need to know whether this node is a member. The size itself goes with greetings
+        // only.
         if before.is_some() != quorum_size.is_some() {
             self.announce_soon(now);
         }
@@ -378,6 +408,8 @@ impl Overlay {
             nodes.extend(self.reachable().filter(|key| !self.is_elsewhere(*key)));
         }
         let own = nodes.partition_point(|key| *key < self.config.key);
+        // Each node begins with the member after itself, so that many that join at once do not all
+        // ask the same one.
         nodes.rotate_left(own);
         nodes
     }

@@ -50,6 +50,9 @@ impl Overlay {
         for key in come {
             self.caught_sight(key);
         }
+        if self.routes.lack_edge_of(&old) {
+            self.events.push_back(Event::RoutesChanged);
+        }
         self.age_unreachable(now);
         self.update_paths(now);
         self.update_tunnels(now, &old);

@@ -32,6 +32,8 @@ impl Overlay {
         let tunnel = self.tunnels.get_mut(&to).filter(|tunnel| tunnel.stage == Stage::Up);
         let tunnel = tunnel.ok_or(SendError::NoTunnel(to))?;
         if !tunnel.has_room(bytes_max) {
+            // The caller is told when there is room. It would have to ask again and again
+            // otherwise.
             tunnel.owed = true;
             return Err(SendError::Full(to));
         }
@@ -54,6 +56,7 @@ impl Overlay {
     }
 
     fn send_message(&mut self, to: NodeKey, message: &TunnelMessage) {
+        // Openings and acknowledgements are short, and data waits for them.
         let urgent = !matches!(message, TunnelMessage::Data { .. });
         self.send_kind(to, message.encode(), urgent, Kind::Tunnel);
     }

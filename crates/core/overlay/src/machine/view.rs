@@ -5,7 +5,7 @@ use crate::LinkId;
 use crate::link::{Link, Stage};
 use crate::status::{LinkState, LinkView, NetworkMap, NodeView, OwnLink, TargetPhase, TargetView};
 use crate::target;
-use base::NodeKey;
+use base::{Moment, NodeKey};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -20,6 +20,7 @@ impl Overlay {
                 name: entry.name.clone(),
                 urls: entry.urls.clone(),
                 info: if entry.key == own { self.info.clone() } else { entry.info.clone() },
+                info_received: self.info_received.get(&entry.key).copied().unwrap_or(Moment::ZERO),
                 reachable: entry.key == own || route.is_some(),
                 leaving: entry.leaving,
                 hops: route.map_or(0, |route| route.hops),

@@ -2,41 +2,39 @@
 //! name, number of URLs u8, URLs, number of neighbours u16, neighbours (key u64, round trip u32 in
 //! microseconds) in order of their keys, information.
 
-use super::reader::Reader;
-use crate::config::{INFO_BYTES_MAX, NAME_BYTES_MAX, NEIGHBOURS_MAX, URL_BYTES_MAX, URLS_MAX};
-use crate::error::FrameError;
+use super::{Reader, name};
+use crate::config::{INFO_BYTES_MAX, NEIGHBOURS_MAX, URL_BYTES_MAX, URLS_MAX};
 use crate::map::{Entry, SEQUENCE_MAX};
-use base::NodeKey;
+use base::{NodeKey, ReadError, Writer};
 use bytes::{BufMut, BytesMut};
 
-pub(super) fn read(mut r: Reader) -> Result<Entry, FrameError> {
-    let (key, sequence, network) = (r.key("key")?, r.u64("sequence")?, r.u64("network")?);
+pub(super) fn read(mut r: Reader) -> Result<Entry, ReadError> {
+    let (key, sequence, network) = (r.u64("key").map(NodeKey)?, r.u64("sequence")?, r.u64("network")?);
     if sequence == 0 || sequence > SEQUENCE_MAX {
         return Err(r.wrong("sequence", "0 or beyond all that can be counted"));
     }
     let (member, leaving) = (r.flag("membership")?, r.flag("leaving")?);
-    let name = r.name("node name", NAME_BYTES_MAX)?;
+    let name = name(&mut r)?;
     let count = usize::from(r.u8("number of URLs")?);
     if count > URLS_MAX {
-        return Err(FrameError::TooLong { item: "URLs of a node", len: count, limit: URLS_MAX });
+        return Err(ReadError::TooLong { item: "URLs of a node", len: count, limit: URLS_MAX });
     }
-    let urls = (0..count).map(|_| r.text("URL", URL_BYTES_MAX)).collect::<Result<_, _>>()?;
+    let urls = (0..count).map(|_| r.text_within("URL", URL_BYTES_MAX)).collect::<Result<_, _>>()?;
     let neighbours = neighbours(&mut r, key)?;
-    let info = r.blob("information", INFO_BYTES_MAX)?;
-    r.end()?;
+    let info = r.octets_within("information", INFO_BYTES_MAX)?;
     // The entry is kept for long, so its blob must not keep a whole frame alive.
     let info = bytes::Bytes::copy_from_slice(&info);
-    Ok(Entry { key, sequence, network, member, leaving, name, urls, neighbours, info })
+    r.end(Entry { key, sequence, network, member, leaving, name, urls, neighbours, info })
 }
 
-fn neighbours(r: &mut Reader, own: NodeKey) -> Result<Vec<(NodeKey, u32)>, FrameError> {
+fn neighbours(r: &mut Reader, own: NodeKey) -> Result<Vec<(NodeKey, u32)>, ReadError> {
     let count = usize::from(r.u16("number of neighbours")?);
     if count > NEIGHBOURS_MAX {
-        return Err(FrameError::TooLong { item: "neighbours of a node", len: count, limit: NEIGHBOURS_MAX });
+        return Err(ReadError::TooLong { item: "neighbours of a node", len: count, limit: NEIGHBOURS_MAX });
     }
     let mut neighbours: Vec<(NodeKey, u32)> = Vec::new();
     for _ in 0..count {
-        let next = (r.key("neighbour")?, r.u32("round trip")?);
+        let next = (r.u64("neighbour").map(NodeKey)?, r.u32("round trip")?);
         if neighbours.last().is_some_and(|last| last.0 >= next.0) {
             return Err(r.wrong("neighbour", "not in order"));
         }
@@ -56,15 +54,15 @@ pub(crate) fn put(out: &mut BytesMut, entry: &Entry) {
     out.put_u64(entry.sequence);
     out.put_u64(entry.network);
     out.put_slice(&[u8::from(entry.member), u8::from(entry.leaving)]);
-    super::put_blob(out, entry.name.as_bytes());
+    out.octets_be(entry.name.as_bytes());
     out.put_u8(u8::try_from(entry.urls.len()).expect("at most URLS_MAX"));
-    entry.urls.iter().for_each(|url| super::put_blob(out, url.as_bytes()));
+    entry.urls.iter().for_each(|url| out.octets_be(url.as_bytes()));
     out.put_u16(u16::try_from(entry.neighbours.len()).expect("at most NEIGHBOURS_MAX"));
     for (key, rtt) in &entry.neighbours {
         out.put_u64(key.0);
         out.put_u32(*rtt);
     }
-    super::put_blob(out, &entry.info);
+    out.octets_be(&entry.info);
     let len = u32::try_from(out.len() - length_at - 4).expect("an entry is bounded far below 4 GiB");
     out[length_at..length_at + 4].copy_from_slice(&len.to_be_bytes());
 }

@@ -18,7 +18,6 @@
 //! Kinds of unicast: 0 a body of the application, 1 a [message of a tunnel](tunnel).
 
 pub(crate) mod entry;
-mod reader;
 pub(crate) mod tunnel;
 
 use crate::config::{
@@ -27,9 +26,10 @@ use crate::config::{
 use crate::error::FrameError;
 use crate::identity::NetworkIdentity;
 use crate::map::Entry;
-use base::NodeKey;
+use base::{BigEndian, NodeKey, ReadError, Writer};
 use bytes::{BufMut, Bytes, BytesMut};
-use reader::Reader;
+
+type Reader = base::Reader<BigEndian>;
 
 /// The mark at the start of every greeting: "MRTI".
 pub const MAGIC: u32 = 0x4d52_5449;
@@ -142,30 +142,31 @@ impl Frame {
 
     pub(crate) fn decode(frame: Bytes) -> Result<Self, FrameError> {
         if frame.len() > FRAME_BYTES_MAX {
-            return Err(FrameError::TooLong { item: "a frame", len: frame.len(), limit: FRAME_BYTES_MAX });
+            let (len, limit) = (frame.len(), FRAME_BYTES_MAX);
+            return Err(ReadError::TooLong { item: "a frame", len, limit }.into());
         }
         if frame.is_empty() {
             return Err(FrameError::Empty);
         }
-        let mut r = Reader::new(frame, 0);
+        let mut r = Reader::new(frame);
         match r.u8("type")? {
             GREETING => greeting(r).map(Frame::Greeting),
-            ACCEPT => r.end().map(|()| Frame::Accept),
+            ACCEPT => Ok(r.end(Frame::Accept)?),
             REFUSAL => refusal(r),
             PING => {
                 let (token, summary) = (r.u32("token")?, r.u64("summary")?);
-                r.end().map(|()| Frame::Ping { token, summary })
+                Ok(r.end(Frame::Ping { token, summary })?)
             }
             PONG => {
                 let token = r.u32("token")?;
-                r.end().map(|()| Frame::Pong(token))
+                Ok(r.end(Frame::Pong(token))?)
             }
             DIGEST => digest(r),
             ENTRIES => entries(r),
             UNICAST => unicast(r).map(Frame::Unicast),
             PATH => {
                 let (mine, seen) = (r.u32("path")?, r.u32("path")?);
-                r.end().map(|()| Frame::Path { mine, seen })
+                Ok(r.end(Frame::Path { mine, seen })?)
             }
             got => Err(FrameError::Type { got }),
         }
@@ -180,6 +181,7 @@ impl Frame {
                 out.put_slice(&[REFUSAL, VERSION, *code]);
                 out.put_u64(key.0);
                 let mut end = text.len().min(REFUSAL_BYTES_MAX);
+                // Half a character would make the whole sentence unreadable at the other end.
                 while !text.is_char_boundary(end) {
                     end -= 1;
                 }
@@ -216,10 +218,17 @@ impl Frame {
     }
 }
 
-/// Appends a blob. Its length fits: everything here is bounded far below 4 GiB.
-fn put_blob(out: &mut BytesMut, blob: &[u8]) {
-    out.put_u32(u32::try_from(blob.len()).expect("texts and blobs are bounded far below 4 GiB"));
-    out.put_slice(blob);
+fn key(r: &mut Reader, item: &'static str) -> Result<NodeKey, ReadError> {
+    r.u64(item).map(NodeKey)
+}
+
+/// A name: a printable text.
+fn name(r: &mut Reader) -> Result<String, ReadError> {
+    let name = r.text_within("node name", NAME_BYTES_MAX)?;
+    if name.is_empty() || name.chars().any(char::is_control) {
+        return Err(r.wrong("node name", "empty or with control characters"));
+    }
+    Ok(name)
 }
 
 fn greeting(mut r: Reader) -> Result<Greeting, FrameError> {
@@ -231,15 +240,16 @@ fn greeting(mut r: Reader) -> Result<Greeting, FrameError> {
     if version != VERSION {
         return Err(FrameError::Version { got: version });
     }
-    let (key, name) = (r.key("key")?, r.name("node name", NAME_BYTES_MAX)?);
+    let (key, name) = (key(&mut r, "key")?, name(&mut r)?);
     let (network, member, quorum_size) = (r.u64("network")?, r.flag("membership")?, r.u32("quorum size")?);
     let identity = NetworkIdentity { network, quorum_size };
     let topology = TopologyKind::from_code(r.u8("topology")?)
         .ok_or_else(|| r.wrong("topology", "there is no such topology"))?;
     let (redundancy, digest, clock_millis) = (r.flag("redundancy")?, r.u64("digest")?, r.u64("clock")?);
-    let terms = r.blob("terms", TERMS_BYTES_MAX)?;
-    r.end()?;
-    Ok(Greeting { key, name, identity, member, topology, redundancy, digest, clock_millis, terms })
+    let terms = r.octets_within("terms", TERMS_BYTES_MAX)?;
+    let greeting =
+        Greeting { key, name, identity, member, topology, redundancy, digest, clock_millis, terms };
+    Ok(r.end(greeting)?)
 }
 
 fn put_greeting(out: &mut BytesMut, g: &Greeting) {
@@ -247,20 +257,21 @@ fn put_greeting(out: &mut BytesMut, g: &Greeting) {
     out.put_u32(MAGIC);
     out.put_u8(VERSION);
     out.put_u64(g.key.0);
-    put_blob(out, g.name.as_bytes());
+    out.octets_be(g.name.as_bytes());
     out.put_u64(g.identity.network);
     out.put_u8(u8::from(g.member));
     out.put_u32(g.identity.quorum_size);
     out.put_slice(&[g.topology.code(), u8::from(g.redundancy)]);
     out.put_u64(g.digest);
     out.put_u64(g.clock_millis);
-    put_blob(out, &g.terms);
+    out.octets_be(&g.terms);
 }
 
 /// Decodes a refusal of any version: a node of another version must learn why it is refused.
 fn refusal(mut r: Reader) -> Result<Frame, FrameError> {
+    // Any version is read: a refusal is how nodes of two releases learn of each other.
     let _version = r.u8("version")?;
-    let (code, key) = (r.u8("code")?, r.key("key")?);
+    let (code, key) = (r.u8("code")?, key(&mut r, "key")?);
     let text = r.rest();
     let text = String::from_utf8_lossy(&text[..text.len().min(REFUSAL_BYTES_MAX)]);
     let text = text.chars().filter(|c| !c.is_control()).collect();
@@ -271,13 +282,10 @@ fn digest(mut r: Reader) -> Result<Frame, FrameError> {
     let mut known = Vec::new();
     while !r.is_empty() {
         if known.len() == NODES_MAX {
-            return Err(FrameError::TooLong {
-                item: "nodes in a digest",
-                len: NODES_MAX + 1,
-                limit: NODES_MAX,
-            });
+            let (len, limit) = (NODES_MAX + 1, NODES_MAX);
+            return Err(ReadError::TooLong { item: "nodes in a digest", len, limit }.into());
         }
-        known.push((r.key("key")?, r.u64("sequence")?));
+        known.push((key(&mut r, "key")?, r.u64("sequence")?));
     }
     Ok(Frame::Digest(known))
 }
@@ -285,9 +293,9 @@ fn digest(mut r: Reader) -> Result<Frame, FrameError> {
 fn entries(mut r: Reader) -> Result<Frame, FrameError> {
     let mut entries = Vec::new();
     while !r.is_empty() {
-        let body = r.blob("entry", FRAME_BYTES_MAX)?;
+        let body = r.octets_within("entry", FRAME_BYTES_MAX)?;
         let at = r.at() - body.len();
-        entries.push(entry::read(Reader::new(body, at))?);
+        entries.push(entry::read(Reader::of_part(body, at))?);
     }
     Ok(Frame::Entries(entries))
 }
@@ -297,17 +305,18 @@ fn unicast(mut r: Reader) -> Result<Piece, FrameError> {
     let kind = match r.u8("kind")? {
         0 => Kind::Body,
         1 => Kind::Tunnel,
-        _ => return Err(r.wrong("kind", "there is no such kind of unicast")),
+        _ => return Err(r.wrong("kind", "there is no such kind of unicast").into()),
     };
-    let (hops_left, origin, destination) = (r.u8("hops left")?, r.key("origin")?, r.key("destination")?);
+    let (hops_left, origin, destination) =
+        (r.u8("hops left")?, key(&mut r, "origin")?, key(&mut r, "destination")?);
     let (id, total, offset) = (r.u32("id")?, r.u32("total")?, r.u32("offset")?);
     let at = r.at();
     let part = r.rest();
     if (offset as usize).saturating_add(part.len()) > total as usize {
-        return Err(FrameError::Value { item: "part", at, why: "it ends behind the end of the whole" });
+        return Err(ReadError::Value { item: "part", at, why: "it ends behind the end of the whole" }.into());
     }
     if part.is_empty() && total != 0 {
-        return Err(FrameError::Value { item: "part", at, why: "it is empty and the whole is not" });
+        return Err(ReadError::Value { item: "part", at, why: "it is empty and the whole is not" }.into());
     }
     Ok(Piece { urgent, kind, hops_left, origin, destination, id, total, offset, part })
 }

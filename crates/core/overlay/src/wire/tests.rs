@@ -88,7 +88,7 @@ fn frames() -> impl Strategy<Value = Frame> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_back(frame in frames()) {
+    fn written_values_are_read_back(frame in frames()) {
         prop_assert_eq!(Frame::decode(frame.encode()), Ok(frame));
     }
 

@@ -8,9 +8,10 @@
 //! | 4 acknowledgement | epoch u32, number of the next frame wanted u64 |
 //! | 5 none | epoch u32: the sender has no such tunnel (0: none at all) |
 
-use super::reader::Reader;
+use super::Reader;
 use crate::config::TERMS_BYTES_MAX;
 use crate::error::FrameError;
+use base::ReadError;
 use bytes::{BufMut, Bytes, BytesMut};
 
 /// One message of a tunnel.
@@ -25,7 +26,7 @@ pub(crate) enum TunnelMessage {
 
 impl TunnelMessage {
     pub(crate) fn decode(body: Bytes) -> Result<Self, FrameError> {
-        let mut r = Reader::new(body, 0);
+        let mut r = Reader::new(body);
         let kind = r.u8("type")?;
         let epoch = r.u32("epoch")?;
         match kind {
@@ -33,23 +34,20 @@ impl TunnelMessage {
                 let initiator = r.flag("initiator")?;
                 let terms = r.rest();
                 if terms.len() > TERMS_BYTES_MAX {
-                    return Err(FrameError::TooLong {
-                        item: "terms",
-                        len: terms.len(),
-                        limit: TERMS_BYTES_MAX,
-                    });
+                    let (len, limit) = (terms.len(), TERMS_BYTES_MAX);
+                    return Err(ReadError::TooLong { item: "terms", len, limit }.into());
                 }
                 Ok(Self::Open { epoch, initiator, terms })
             }
-            2 => r.end().map(|()| Self::Opened { epoch }),
+            2 => Ok(r.end(Self::Opened { epoch })?),
             3 => {
                 Ok(Self::Data { epoch, number: r.u64("number")?, channel: r.u8("channel")?, frame: r.rest() })
             }
             4 => {
                 let next = r.u64("number")?;
-                r.end().map(|()| Self::Ack { epoch, next })
+                Ok(r.end(Self::Ack { epoch, next })?)
             }
-            5 => r.end().map(|()| Self::None { epoch }),
+            5 => Ok(r.end(Self::None { epoch })?),
             got => Err(FrameError::Type { got }),
         }
     }

@@ -56,11 +56,6 @@ impl<P: Copy + Ord> Interested<P> {
     pub fn members(&self) -> &[P] {
         &self.members
     }
-
-    /// True when there is a member other than `p`.
-    pub fn any_other_than(&self, p: P) -> bool {
-        self.members.iter().any(|member| *member != p)
-    }
 }
 
 /// The sources to whom a change is news: lower ones by [`Propagate`], upper ones by level.

@@ -3,7 +3,7 @@
 use super::{Event, Router, Submitted};
 use crate::client::{ClientFlags, ClientId, Level};
 use crate::config::HOPS_MAX;
-use crate::message::{Envelope, Interest, KINDS, Message, MessageId, Priority, kind_of};
+use crate::message::{Envelope, Interest, Message, MessageId, Priority, kind_of};
 use crate::queue::Enqueued;
 use crate::{ClientError, ClientKind};
 use base::Moment;
@@ -27,38 +27,6 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
                 self.deliver(*target, Envelope { id, hops: 0, message: message.clone() }, false, &mut done);
             }
             self.deliver(*last, Envelope { id, hops: 0, message }, false, &mut done);
-        }
-        self.scratch = targets;
-        Ok(done)
-    }
-
-    /// As [`Router::submit`], with a rendition for each interested client. `tailor` returns the
-    /// rendition, or `None` to withhold it. Its second argument is true if other clients follow, so
-    /// that it caches nothing without need. Renditions of one class get the same number, droppable
-    /// ones a number of their own. The topic determines the clients; renditions may have narrower
-    /// topics.
-    ///
-    /// # Errors
-    /// As [`Router::submit`].
-    pub fn submit_with(
-        &mut self,
-        now: Moment,
-        from: ClientId,
-        topic: &M::Topic,
-        mut tailor: impl FnMut(ClientId, bool) -> Option<M>,
-    ) -> Result<Submitted, ClientError> {
-        let level = self.local_source(now, from)?;
-        let targets = self.targets(topic, from, level);
-        let mut done = Submitted::default();
-        let mut ids: [Option<MessageId>; KINDS] = [None; KINDS];
-        for (place, &target) in targets.iter().enumerate() {
-            let Some(message) = tailor(target, place + 1 < targets.len()) else { continue };
-            let kind = kind_of(message.priority(), message.droppable());
-            let id = match ids[kind] {
-                Some(id) => id,
-                None => *ids[kind].insert(self.number(&message)),
-            };
-            self.deliver(target, Envelope { id, hops: 0, message }, false, &mut done);
         }
         self.scratch = targets;
         Ok(done)

@@ -175,4 +175,12 @@ pub enum Command {
     /// Changes nothing. A node that has reached its own barrier in the log reads a state no older
     /// than the barrier.
     Barrier,
+    /// A federate of the node is the first of a federation execution to use logical time. The node
+    /// becomes its time home, unless there is one.
+    SetTimeHome {
+        /// The federation execution.
+        execution: ExecutionId,
+        /// The node.
+        node: NodeId,
+    },
 }

@@ -28,6 +28,7 @@ impl ControlPlane {
                     events
                         .extend(new.members().map(|(federate, _)| Event::Joined { execution: id, federate }));
                     events.extend(new.publications().map(|(class, node)| published(id, class, node, true)));
+                    events.extend(new.time_home().map(|_| Event::TimeHomeSet { execution: id }));
                 }
                 (None, None) => {}
             }
@@ -72,6 +73,9 @@ impl Step<'_> {
         let come = new.members().filter(|(federate, _)| old.member(*federate).is_none());
         events.extend(come.map(|(federate, _)| Event::Joined { execution, federate }));
         self.publications(events);
+        if old.time_home().is_none() && new.time_home().is_some() {
+            events.push(Event::TimeHomeSet { execution });
+        }
         for (federate, member) in new.members() {
             let Some(before) = old.member(federate).filter(|_| Some(member.node) == self.own) else {
                 continue;

@@ -119,6 +119,12 @@ pub enum Event {
         /// Whether the node publishes it.
         on: bool,
     },
+    /// A federation execution has a time home from now on. That a node is removed may change it
+    /// without this event.
+    TimeHomeSet {
+        /// The federation execution.
+        execution: ExecutionId,
+    },
     /// Members of a synchronized point cannot be told its outcome: this node was so far behind that
     /// the outcome is no longer recorded. Only restoring a snapshot leads to this event.
     SyncMissed {

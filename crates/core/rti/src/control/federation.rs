@@ -31,6 +31,7 @@ pub(crate) const FEDERATION_BYTES: usize = 2 << 10;
 pub(crate) const MEMBER_BYTES: usize = 4 << 10;
 
 /// A federation execution: object model, members, synchronization points, names.
+#[derive(Clone)]
 pub struct Federation {
     /// Its id.
     pub id: ExecutionId,
@@ -54,6 +55,11 @@ pub struct Federation {
     /// from it.
     pub(super) batches: Vec<u32>,
     pub(super) publishers: BTreeMap<PublishedClass, BTreeSet<NodeId>>,
+    /// The number of changes of `publishers`.
+    pub(super) publication_changes: u64,
+    /// For each node, the number of its commands about publications that were applied.
+    pub(super) publication_commands: BTreeMap<NodeId, u64>,
+    pub(super) time_home: Option<NodeId>,
 }
 
 impl Federation {
@@ -68,6 +74,9 @@ impl Federation {
         Self {
             batches: vec![model.modules().len() as u32],
             publishers: BTreeMap::new(),
+            publication_changes: 0,
+            publication_commands: BTreeMap::new(),
+            time_home: None,
             own_mim,
             id,
             name,
@@ -135,12 +144,44 @@ impl Federation {
         self.publishers.iter().flat_map(|(&class, nodes)| nodes.iter().map(move |&node| (class, node)))
     }
 
+    /// The number of publications that have begun or ended.
+    pub fn publication_changes(&self) -> u64 {
+        self.publication_changes
+    }
+
+    /// The number of `Publishes` commands of a node that were applied. The node compares it with the
+    /// number that it has proposed: a publication may be ended and begun again by two commands that
+    /// are both on their way.
+    pub fn publication_commands(&self, node: NodeId) -> u64 {
+        self.publication_commands.get(&node).copied().unwrap_or(0)
+    }
+
+    /// The node that merges the bounds of all federates in logical time; `None` if there never was
+    /// one.
+    pub fn time_home(&self) -> Option<NodeId> {
+        self.time_home
+    }
+
+    /// The nodes that have federates.
+    pub fn nodes(&self) -> BTreeSet<NodeId> {
+        self.members.values().map(|member| member.node).collect()
+    }
+
+    pub(super) fn set_time_home(&mut self, node: NodeId) -> Vec<Event> {
+        if self.time_home.is_some() {
+            return Vec::new();
+        }
+        self.time_home = Some(node);
+        vec![Event::TimeHomeSet { execution: self.id }]
+    }
+
     pub(super) fn set_publisher(
         &mut self,
         node: NodeId,
         class: PublishedClass,
         on: bool,
     ) -> Result<Vec<Event>, RtiError> {
+        *self.publication_commands.entry(node).or_default() += 1;
         let unknown = match class {
             PublishedClass::Objects(class) if self.model.object_class(class).is_none() => {
                 Some(RtiError::new(Exception::InvalidObjectClassHandle, format!("{class:?}")))
@@ -158,6 +199,7 @@ impl Federation {
         if nodes.is_empty() {
             self.publishers.remove(&class);
         }
+        self.publication_changes += u64::from(changed);
         let event = Event::PublishersChanged { execution: self.id, node, class, on };
         Ok(changed.then_some(event).into_iter().collect())
     }
@@ -226,9 +268,15 @@ impl Federation {
             nodes.remove(&node);
             !nodes.is_empty()
         });
+        self.publication_changes += 1;
+        self.publication_commands.remove(&node);
         let here = self.members.iter().filter(|(_, member)| member.node == node);
         let gone: Vec<_> = here.map(|(&federate, _)| federate).collect();
-        gone.into_iter().flat_map(|federate| self.leave(federate, None)).collect()
+        let events = gone.into_iter().flat_map(|federate| self.leave(federate, None)).collect();
+        if self.time_home == Some(node) {
+            self.time_home = self.nodes().first().copied();
+        }
+        events
     }
 
     /// A federate leaves. `action`: its node has disposed of its objects in this way. `None`: it is

@@ -87,6 +87,7 @@ impl Command {
             | Self::UseName { execution, .. }
             | Self::FreeName { execution, .. }
             | Self::Publishes { execution, .. }
+            | Self::SetTimeHome { execution, .. }
             | Self::SetResignDirective { execution, .. } => Some(execution),
             Self::Create { .. }
             | Self::Destroy { .. }

@@ -25,6 +25,8 @@ pub use federation::{Federation, Member};
 pub(crate) use memory::{model_bytes_of, octet_bytes};
 pub use names::NameTable;
 pub use nodes::NodeRecord;
+pub use snapshot::DecodedSnapshot;
+pub(crate) use snapshot::State;
 pub use sync::{SyncPoints, SyncRefusal, Synchronized};
 pub use wire::{Encoding, WireError};
 
@@ -54,6 +56,12 @@ impl NodeId {
     /// The node that registered an object instance. The high half of the handle holds it.
     pub const fn of_instance(instance: ObjectInstanceHandle) -> Self {
         Self((instance.0 >> 32) as u16)
+    }
+
+    /// The least and the greatest handle of the object instances that this node registers.
+    pub(crate) const fn instances(self) -> (ObjectInstanceHandle, ObjectInstanceHandle) {
+        let first = (self.0 as u64) << 32;
+        (ObjectInstanceHandle(first | 1), ObjectInstanceHandle(first | u32::MAX as u64))
     }
 }
 
@@ -104,6 +112,11 @@ impl ControlPlane {
         self.nodes.is_network()
     }
 
+    /// The number of nodes that were removed from the network.
+    pub fn removals(&self) -> u32 {
+        self.nodes.removed.len() as u32
+    }
+
     /// The node with this number, if it is part of the network.
     pub fn node(&self, node: NodeId) -> Option<&NodeRecord> {
         self.nodes.live.get(&node)
@@ -139,7 +152,9 @@ impl ControlPlane {
     fn check_sender(&self, sender: NodeKey, command: &Command) -> Result<(), RtiError> {
         let claimed = match *command {
             Command::AddNode { .. } | Command::RemoveNode { .. } | Command::Barrier => return Ok(()),
-            Command::Join { node, .. } | Command::Publishes { node, .. } => Some(node),
+            Command::Join { node, .. }
+            | Command::Publishes { node, .. }
+            | Command::SetTimeHome { node, .. } => Some(node),
             _ => None,
         };
         if !self.nodes.is_network() {
@@ -216,6 +231,10 @@ impl ControlPlane {
             Command::Publishes { execution, node, class, on } => {
                 self.check_node(node)?;
                 self.execution_mut(execution)?.set_publisher(node, class, on)
+            }
+            Command::SetTimeHome { execution, node } => {
+                self.check_node(node)?;
+                Ok(self.execution_mut(execution)?.set_time_home(node))
             }
             Command::Barrier => Ok(Vec::new()),
             of_members => self.apply_of_members(of_members),

@@ -4,10 +4,12 @@ use super::NodeId;
 use crate::limits::check_name;
 use hla::handle::{FederateHandle, ObjectInstanceHandle};
 use hla::{Exception, RtiError};
+use imbl::OrdMap;
 use serde::ser::{SerializeMap as _, SerializeStruct as _};
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
+use std::sync::Arc;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 enum State {
@@ -21,10 +23,13 @@ enum State {
 ///
 /// A federate may leave a million unused reservations behind. They are free from that moment, and
 /// their entries are removed in slices (`NameTable::sweep`), each node at its own pace.
+///
+/// A clone costs nothing, however many names there are: it shares the entries until one of the two
+/// changes. A snapshot is made from a clone on another thread.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(from = "Names")]
 pub struct NameTable {
-    names: BTreeMap<String, State>,
+    names: OrdMap<Arc<str>, State>,
     /// Total octets of the entries' names.
     octets: usize,
     /// Number of entries that are reservations, by federate.
@@ -34,7 +39,7 @@ pub struct NameTable {
     /// Number of entries that are reservations of federates that have left.
     stale: usize,
     /// The last entry that the sweep has visited. Empty at its beginning; no name is.
-    swept: String,
+    swept: Arc<str>,
 }
 
 /// The wire form of a name table.
@@ -49,7 +54,7 @@ impl From<Names> for NameTable {
         for &state in names.values() {
             table.count(state);
         }
-        Self { names, ..table }
+        Self { names: names.into_iter().map(|(name, state)| (Arc::from(name), state)).collect(), ..table }
     }
 }
 
@@ -68,7 +73,7 @@ impl Serialize for Taken<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for (name, state) in self.0.taken() {
-            map.serialize_entry(name, state)?;
+            map.serialize_entry(&**name, state)?;
         }
         map.end()
     }
@@ -119,7 +124,7 @@ impl NameTable {
     }
 
     /// The names that are not free, in order.
-    fn taken(&self) -> impl Iterator<Item = (&String, &State)> {
+    fn taken(&self) -> impl Iterator<Item = (&Arc<str>, &State)> {
         self.names.iter().filter(|(_, state)| !self.is_stale(**state))
     }
 
@@ -194,7 +199,7 @@ impl NameTable {
     /// The names in use by instances that were registered at `node`, and those instances.
     pub fn used_at(&self, node: NodeId) -> impl Iterator<Item = (&str, ObjectInstanceHandle)> {
         self.names.iter().filter_map(move |(name, state)| match *state {
-            State::Used(instance) if NodeId::of_instance(instance) == node => Some((name.as_str(), instance)),
+            State::Used(instance) if NodeId::of_instance(instance) == node => Some((&**name, instance)),
             _ => None,
         })
     }
@@ -202,16 +207,21 @@ impl NameTable {
     /// The names in use after `name`, in order, and their instances.
     pub fn used_after(&self, name: &str) -> impl Iterator<Item = (&str, ObjectInstanceHandle)> {
         let after = (Bound::Excluded(name), Bound::Unbounded);
-        self.names.range::<str, _>(after).filter_map(|(name, state)| match *state {
-            State::Used(instance) => Some((name.as_str(), instance)),
+        self.names.range::<_, str>(after).filter_map(|(name, state)| match *state {
+            State::Used(instance) => Some((&**name, instance)),
             State::Reserved(_) => None,
         })
+    }
+
+    /// Whether `federate` holds any reservation that no instance has used.
+    pub(crate) fn has_reservations(&self, federate: FederateHandle) -> bool {
+        self.reserved.contains_key(&federate)
     }
 
     /// The unused reservations of `federate`.
     pub fn reserved_by(&self, federate: FederateHandle) -> impl Iterator<Item = &str> {
         let mine = move |state: &State| *state == State::Reserved(federate);
-        self.names.iter().filter(move |(_, state)| mine(state)).map(|(name, _)| name.as_str())
+        self.names.iter().filter(move |(_, state)| mine(state)).map(|(name, _)| &**name)
     }
 
     /// Drops the unused reservations of `federate`, which has left and never comes back: handles of
@@ -220,7 +230,7 @@ impl NameTable {
         if let Some(&left) = self.reserved.get(&federate) {
             self.departed.insert(federate);
             self.stale += left;
-            self.swept.clear();
+            self.swept = Arc::default();
         }
     }
 
@@ -231,9 +241,9 @@ impl NameTable {
 
     /// Visits up to `max` entries and removes those of federates that have left.
     pub(crate) fn sweep(&mut self, max: usize) {
-        let after = (Bound::Excluded(self.swept.as_str()), Bound::Unbounded);
-        let visited: Vec<_> = self.names.range::<str, _>(after).take(max).collect();
-        let last = visited.last().map(|(name, _)| String::clone(name)).unwrap_or_default();
+        let after = (Bound::Excluded(&*self.swept), Bound::Unbounded);
+        let visited: Vec<_> = self.names.range::<_, str>(after).take(max).collect();
+        let last = visited.last().map(|&(name, _)| Arc::clone(name)).unwrap_or_default();
         let stale = visited.into_iter().filter(|(_, state)| self.is_stale(**state));
         let stale: Vec<_> = stale.map(|(name, _)| name.clone()).collect();
         self.swept = last;
@@ -243,7 +253,7 @@ impl NameTable {
     }
 
     fn put(&mut self, name: &str, state: State) {
-        match self.names.insert(name.to_owned(), state) {
+        match self.names.insert(name.into(), state) {
             Some(former) => self.uncount(former),
             None => self.octets += name.len(),
         }
@@ -381,7 +391,12 @@ mod tests {
         names.resign(A);
         names.sweep(3);
         assert_eq!(names.bytes(), 2 + NAME_OVERHEAD);
-        assert_eq!(NameTable::from(Names { names: names.names.clone() }), names);
+        assert_eq!(
+            NameTable::from(Names {
+                names: names.names.iter().map(|(name, &state)| (name.to_string(), state)).collect()
+            }),
+            names
+        );
         names.free("bb", instance);
         assert_eq!(names.bytes(), 0);
     }

@@ -17,9 +17,10 @@ use hla::time::TimeKind;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 /// The version of the wire form of snapshots.
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 
 /// The longest snapshot that is read, in octets.
 const BYTES_MAX: usize = u32::MAX as usize;
@@ -35,17 +36,14 @@ struct Form<'a> {
     last_node: u16,
     removed_nodes: BTreeSet<NodeKey>,
     nodes: Vec<(NodeId, NodeKey, Cow<'a, str>)>,
-    #[serde(borrow)]
     texts: Vec<TextForm<'a>>,
     federations: Vec<FederationForm<'a>>,
 }
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct TextForm<'a> {
-    #[serde(borrow)]
-    designator: &'a str,
-    #[serde(borrow)]
-    text: &'a str,
+    designator: Cow<'a, str>,
+    text: Cow<'a, str>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -66,23 +64,35 @@ struct FederationForm<'a> {
     sync: Cow<'a, SyncPoints>,
     names: Cow<'a, NameTable>,
     publishers: Cow<'a, BTreeMap<PublishedClass, BTreeSet<NodeId>>>,
+    publication_changes: u64,
+    publication_commands: Cow<'a, BTreeMap<NodeId, u64>>,
+    time_home: Option<NodeId>,
 }
 
 fn inconsistent(why: impl Into<String>) -> WireError {
     WireError::Inconsistent(why.into())
 }
 
-impl ControlPlane {
-    /// The whole state.
-    pub fn snapshot(&self) -> Bytes {
+/// The whole state at one moment. It is taken quickly, and encoded on another thread: with millions
+/// of names that takes as long as many calls.
+pub(crate) struct State {
+    limits: Limits,
+    last_execution: u32,
+    nodes: Nodes,
+    /// By id.
+    federations: Vec<Federation>,
+}
+
+impl State {
+    /// The state as octets.
+    pub(crate) fn encode(&self) -> Bytes {
         let mut texts = Texts::default();
-        let by_id = self.names.values().filter_map(|name| self.federations.get(name));
-        let federations = by_id.map(|federation| federation.to_form(&mut texts)).collect();
+        let federations = self.federations.iter().map(|federation| federation.to_form(&mut texts)).collect();
         let nodes = self.nodes.live.values();
         encode(
             VERSION,
             &Form {
-                limits: limits_form(self.modules.limits()),
+                limits: limits_form(&self.limits),
                 last_execution: self.last_execution,
                 last_node: self.nodes.last,
                 removed_nodes: self.nodes.removed.clone(),
@@ -92,6 +102,44 @@ impl ControlPlane {
             },
         )
     }
+}
+
+/// A snapshot, decoded and not yet compared with any state. With millions of names decoding takes as
+/// long as many calls, so that a job does it.
+pub struct DecodedSnapshot(Form<'static>);
+
+impl fmt::Debug for DecodedSnapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DecodedSnapshot").finish_non_exhaustive()
+    }
+}
+
+impl DecodedSnapshot {
+    /// Decodes a snapshot.
+    ///
+    /// # Errors
+    /// [`WireError`] if the octets are not a snapshot.
+    pub fn of(snapshot: &[u8]) -> Result<Self, WireError> {
+        decode(Encoding::Snapshot, VERSION, BYTES_MAX, snapshot).map(Self)
+    }
+}
+
+impl ControlPlane {
+    /// The whole state as octets.
+    pub fn snapshot(&self) -> Bytes {
+        self.state().encode()
+    }
+
+    /// The whole state.
+    pub(crate) fn state(&self) -> State {
+        let by_id = self.names.values().filter_map(|name| self.federations.get(name));
+        State {
+            limits: self.modules.limits().clone(),
+            last_execution: self.last_execution,
+            nodes: self.nodes.clone(),
+            federations: by_id.cloned().collect(),
+        }
+    }
 
     /// The control plane of a snapshot. `previous` is an older state of the same history, or an
     /// empty one. Object models that it holds or keeps are taken from there.
@@ -100,9 +148,11 @@ impl ControlPlane {
     /// the creating node.
     ///
     /// # Errors
-    /// [`WireError`] if the octets are not a snapshot, or one that no history leads to.
-    pub fn restore(snapshot: &[u8], previous: &ControlPlane) -> Result<Self, WireError> {
-        let form: Form<'_> = decode(Encoding::Snapshot, VERSION, BYTES_MAX, snapshot)?;
+    /// [`WireError`] if no history leads to the snapshot.
+    pub fn restore(
+        DecodedSnapshot(form): DecodedSnapshot,
+        previous: &ControlPlane,
+    ) -> Result<Self, WireError> {
         let limits = limits(&form.limits)?;
         let nodes = restore_nodes(form.nodes, form.removed_nodes, form.last_node)?;
         let mut plane = Self { last_execution: form.last_execution, nodes, ..Self::default() };
@@ -132,8 +182,10 @@ impl ControlPlane {
     ///
     /// # Errors
     /// [`WireError`] as for [`restore`](Self::restore), as far as it is detectable without models.
-    pub(crate) fn models_of(&self, snapshot: &[u8]) -> Result<Option<(Limits, Vec<Build>)>, WireError> {
-        let form: Form<'_> = decode(Encoding::Snapshot, VERSION, BYTES_MAX, snapshot)?;
+    pub(crate) fn models_of(
+        &self,
+        DecodedSnapshot(form): &DecodedSnapshot,
+    ) -> Result<Option<(Limits, Vec<Build>)>, WireError> {
         let limits = limits(&form.limits)?;
         let reader = Reader::new(&form.texts, self, &limits);
         let mut builds = Vec::new();
@@ -162,7 +214,7 @@ struct Texts<'a> {
 
 impl<'a> Texts<'a> {
     fn place(&mut self, module: &'a Module) -> u32 {
-        let form = TextForm { designator: module.designator(), text: module.text() };
+        let form = TextForm { designator: module.designator().into(), text: module.text().into() };
         let Self { all, places } = self;
         *places.entry(form.clone()).or_insert_with(|| {
             all.push(form);
@@ -186,6 +238,9 @@ impl Federation {
             sync: Cow::Borrowed(&self.sync),
             names: Cow::Borrowed(&self.names),
             publishers: Cow::Borrowed(&self.publishers),
+            publication_changes: self.publication_changes,
+            publication_commands: Cow::Borrowed(&self.publication_commands),
+            time_home: self.time_home,
         }
     }
 }
@@ -303,6 +358,12 @@ fn restore_federation(
             return Err(wrong(format!("{publishing:?} cannot publish {class:?}")));
         }
     }
+    if let Some(&node) = form.publication_commands.keys().find(|&&node| !nodes.may_act(node)) {
+        return Err(wrong(format!("{node} cannot have changed its publications")));
+    }
+    if let Some(home) = form.time_home.filter(|&home| !nodes.may_act(home)) {
+        return Err(wrong(format!("{home} cannot be its time home")));
+    }
     Ok(Federation {
         id,
         name: name.into_owned(),
@@ -316,12 +377,15 @@ fn restore_federation(
         own_mim: form.mim.is_some(),
         batches: form.batches.into_owned(),
         publishers: form.publishers.into_owned(),
+        publication_changes: form.publication_changes,
+        publication_commands: form.publication_commands.into_owned(),
+        time_home: form.time_home,
     })
 }
 
 /// Merges object models from module texts.
 struct Reader<'a> {
-    texts: &'a [TextForm<'a>],
+    texts: &'a [TextForm<'static>],
     previous: &'a ControlPlane,
     modules: ModuleCache,
 }
@@ -335,11 +399,11 @@ enum Plan {
 }
 
 impl<'a> Reader<'a> {
-    fn new(texts: &'a [TextForm<'a>], previous: &'a ControlPlane, limits: &Limits) -> Self {
+    fn new(texts: &'a [TextForm<'static>], previous: &'a ControlPlane, limits: &Limits) -> Self {
         Self { texts, previous, modules: previous.modules.with_limits(limits_of_restored(limits)) }
     }
 
-    fn text(&self, place: u32) -> Result<&'a TextForm<'a>, WireError> {
+    fn text(&self, place: u32) -> Result<&'a TextForm<'static>, WireError> {
         let count = self.texts.len();
         self.texts
             .get(place as usize)
@@ -398,7 +462,7 @@ fn wrong(form: &FederationForm<'_>, why: &str) -> WireError {
 impl TextForm<'_> {
     fn owned(&self) -> ModuleText {
         let text = Bytes::copy_from_slice(self.text.as_bytes());
-        ModuleText { designator: self.designator.to_owned(), text }
+        ModuleText { designator: self.designator.clone().into_owned(), text }
     }
 
     fn is(&self, module: &Module) -> bool {

@@ -3,7 +3,7 @@
 use super::ModuleText;
 use super::cache::ReadModules;
 use hla::RtiError;
-use hla::fom::{Budget, Edition, Fdd, FomError, FomErrorKind, Limits, Module, decode, text_digest};
+use hla::fom::{Budget, Fdd, FomError, FomErrorKind, Limits, Module, decode, edition_for, text_digest};
 
 /// Total octets of the modules of a model up to which the model is extended at once. An extension
 /// begins with a copy of the model, which takes some 2 ms at this size.
@@ -88,7 +88,7 @@ impl Build {
             let modules = read_batch(model.as_ref(), batch, read, limits, &mut budget).map_err(refuse)?;
             let base = match model.take() {
                 Some(model) => model,
-                None => self.mim_model(limits, &mut budget).map_err(refuse)?,
+                None => self.mim_model(&modules, limits, &mut budget).map_err(refuse)?,
             };
             model = Some(base.extend(&modules).map_err(refuse)?.0);
         }
@@ -97,8 +97,15 @@ impl Build {
         Ok(model)
     }
 
-    fn mim_model(&self, limits: &Limits, budget: &mut Option<&mut Budget>) -> Result<Fdd, FomError> {
-        let Some(mim) = &self.mim else { return Ok(Fdd::standard(Edition::Hla2025)) };
+    /// The model of the MIM alone. Without a MIM of the creator, the first modules decide whose rules
+    /// hold: modules of 1516-2010 alone are merged by the rules of that edition.
+    fn mim_model(
+        &self,
+        modules: &[Module],
+        limits: &Limits,
+        budget: &mut Option<&mut Budget>,
+    ) -> Result<Fdd, FomError> {
+        let Some(mim) = &self.mim else { return Ok(Fdd::standard(edition_for(modules))) };
         let text = decode(&mim.designator, &mim.text, limits).map_err(FomError::as_mim)?;
         let module = read_text(&mim.designator, text.into_owned(), limits, budget);
         module.and_then(|module| Fdd::with_mim(&module)).map_err(FomError::as_mim)

@@ -1,11 +1,14 @@
-//! Work on FOM modules that is done off the kernel's thread.
+//! Work that is done off the kernel's thread: FOM modules, and the encoding and decoding of
+//! snapshots.
 
 use super::build::Build;
 use super::cache::{Discarded, ReadModules};
 use super::{ModuleText, SentModule};
 use base::NodeKey;
+use bytes::Bytes;
 use hla::RtiError;
 use hla::fom::{Budget, Fdd, FomError, Limits, Module};
+use std::any::Any;
 
 /// The identity of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,8 +19,9 @@ pub struct JobId {
     pub(crate) number: u64,
 }
 
-/// Reading of FOM modules and building of object models, with all their inputs. It may run on any
-/// thread.
+/// Long work with all its inputs: reading FOM modules, building object models, encoding or decoding a
+/// snapshot.
+/// It may run on any thread.
 pub struct Job {
     pub(crate) id: JobId,
     pub(crate) limits: Limits,
@@ -37,6 +41,10 @@ pub(crate) enum Task {
     },
     /// Build the models that the next entries of the log need.
     Log(Vec<Build>),
+    /// Encode the state of the control plane.
+    Encode(Box<dyn FnOnce() -> Bytes + Send>),
+    /// Decode a snapshot of the control plane.
+    Decode(Box<dyn FnOnce() -> Box<dyn Any + Send> + Send>),
     /// Free memory.
     Discard(Discarded),
 }
@@ -69,8 +77,18 @@ type Models = Vec<(Build, Result<Fdd, RtiError>)>;
 
 /// The outcome of a [`Task`].
 pub(crate) enum JobOutcome {
-    Call { read: Vec<Module>, opened: Result<Opened, RtiError>, built: Models },
-    Log { read: Vec<Module>, built: Models },
+    Call {
+        read: Vec<Module>,
+        opened: Result<Opened, RtiError>,
+        built: Models,
+    },
+    Log {
+        read: Vec<Module>,
+        built: Models,
+    },
+    Encoded(Bytes),
+    /// The value that the closure of [`Task::Decode`] returned.
+    Decoded(Box<dyn Any + Send>),
     Discarded,
     Panicked(String),
 }
@@ -89,11 +107,18 @@ impl Job {
         self.id
     }
 
+    /// Whether the job reads FOM modules or builds object models. A simulation may let that take long.
+    pub fn reads_modules(&self) -> bool {
+        matches!(self.task, Task::Call { .. } | Task::Log(_))
+    }
+
     /// Does the work, which may take some seconds for input within the limits.
     #[must_use]
     pub fn run(self) -> JobDone {
         let Self { id, limits, mut read, task } = self;
         let outcome = match task {
+            Task::Encode(encode) => JobOutcome::Encoded(encode()),
+            Task::Decode(decode) => JobOutcome::Decoded(decode()),
             Task::Discard(discarded) => {
                 drop(discarded);
                 JobOutcome::Discarded

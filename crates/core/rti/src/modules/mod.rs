@@ -6,6 +6,7 @@
 
 mod build;
 mod cache;
+mod data_url;
 mod job;
 
 pub(crate) use build::Build;
@@ -28,7 +29,7 @@ pub trait FomSource {
     /// The text of the module that `designator` (a bare name, a path or a URL) stands for.
     ///
     /// # Errors
-    /// The reason why it cannot be obtained, as a text for people.
+    /// The reason why it cannot be obtained, as a text for people that names the designator.
     fn open(&self, designator: &str) -> Result<Bytes, String>;
 }
 
@@ -37,8 +38,8 @@ pub trait FomSource {
 pub struct NoFoms;
 
 impl FomSource for NoFoms {
-    fn open(&self, _designator: &str) -> Result<Bytes, String> {
-        Err("this RTI has no folder of FOM modules".to_owned())
+    fn open(&self, designator: &str) -> Result<Bytes, String> {
+        Err(format!("`{designator}`: this RTI has no folder of FOM modules"))
     }
 }
 
@@ -64,6 +65,8 @@ pub(crate) enum SentModule {
     Text(ModuleText),
     /// A ZIP archive with one file.
     Archive(Bytes),
+    /// A `data:` URL.
+    DataUrl(String),
 }
 
 impl SentModule {
@@ -85,8 +88,9 @@ impl SentModule {
                 Ok(Self::Text(ModuleText { designator: file.name, text: file.content }))
             }
             Some(fom_module::FomModule::CompressedModule(archive)) => Ok(Self::Archive(archive)),
+            Some(fom_module::FomModule::Url(url)) if data_url::is_one(&url) => Ok(Self::DataUrl(url)),
             Some(fom_module::FomModule::Url(url)) => {
-                let text = source.open(&url).map_err(|why| could_not_open(format!("`{url}`: {why}")))?;
+                let text = source.open(&url).map_err(could_not_open)?;
                 Ok(Self::Text(ModuleText { designator: url, text }))
             }
             None => Err(could_not_open("a FOM module without file, archive or URL".to_owned())),
@@ -109,6 +113,7 @@ impl SentModule {
         match self {
             Self::Text(module) => module.text.len(),
             Self::Archive(archive) => archive.len(),
+            Self::DataUrl(url) => url.len(),
         }
     }
 
@@ -116,15 +121,19 @@ impl SentModule {
     pub(crate) fn as_text(&self) -> Option<&ModuleText> {
         match self {
             Self::Text(module) => Some(module),
-            Self::Archive(_) => None,
+            Self::Archive(_) | Self::DataUrl(_) => None,
         }
     }
 
     /// Charges the budget of its call. For an archive, the unpacked text is not included.
     pub(crate) fn charge(&self, limits: &Limits, budget: &mut Budget) -> Result<(), fom::FomError> {
-        let name = self.as_text().map_or("ZIP archive", |module| module.designator.as_str());
+        let (name, octets) = match self {
+            Self::Text(module) => (module.designator.as_str(), module.text.len()),
+            Self::Archive(_) => ("ZIP archive", 0),
+            Self::DataUrl(url) => ("data: URL", url.len()),
+        };
         budget.charge_module(name, limits)?;
-        budget.charge_text(name, self.as_text().map_or(0, |module| module.text.len()), limits)
+        budget.charge_text(name, octets, limits)
     }
 
     /// Its text. Charges the budget of its call.
@@ -136,6 +145,8 @@ impl SentModule {
                 let (designator, text) = fom::unpack_within(&archive, limits, budget)?;
                 Ok(ModuleText { designator, text: text.into() })
             }
+            Self::DataUrl(url) => data_url::read(&url)
+                .map_err(|why| fom::FomError::of_file(fom::FomErrorKind::CouldNotOpen, "data: URL", why)),
         }
     }
 }
@@ -144,4 +155,18 @@ impl SentModule {
 pub(crate) fn has_text(model: &Fdd, text: &[u8]) -> bool {
     let digest = text_digest(text);
     model.modules().iter().any(|module| module.has_text(digest, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exception_names_a_designator_once() {
+        let url = fom_module::FomModule::Url("range.xml".to_owned());
+        let module = FomModule { fom_module: Some(url) };
+        let error = SentModule::from_federate(module, false, &NoFoms).unwrap_err();
+        assert_eq!(error.exception, Exception::CouldNotOpenFOM);
+        assert_eq!(error.to_string().matches("range.xml").count(), 1, "{error}");
+    }
 }

@@ -50,6 +50,12 @@ impl Objects {
                 self.receive_directed(effects, interaction, instance, &payload);
                 Ok(true)
             }
+            (_, StreamEvent::Retracted { instance, retraction, time }) => {
+                let time = self.time.decode_time(&time);
+                let time = time.map_err(|error| WireError(error.details.into_owned()))?;
+                self.retracted_elsewhere(effects, instance, retraction, time);
+                Ok(true)
+            }
             (PublishedClass::Objects(class), StreamEvent::Registered(record)) => {
                 self.apply_record(effects, class, from, &record, &BTreeSet::new()).map(|()| true)
             }
@@ -72,7 +78,12 @@ impl Objects {
                 stamp.map_or(Ok(()), |stamp| stamp.check(self.time))?;
                 if at_home {
                     self.add_tombstone(effects.now, instance);
-                    self.remove(effects, producer, instance, &tag, stamp);
+                    match stamp.filter(|stamp| stamp.is_in_time()) {
+                        Some(stamp) => {
+                            self.delete_in_time(effects, producer, instance, &tag, stamp, false);
+                        }
+                        None => self.remove(effects, producer, instance, &tag, stamp),
+                    }
                     effects.review_following();
                 }
             }
@@ -99,7 +110,14 @@ impl Objects {
                     self.for_each_attribute(instance, &attributes, |state| state.time_stamped = time_stamped);
                 }
             }
+            StreamEvent::RemovalFinal(instance) => {
+                if at_home {
+                    self.deletion_is_final(effects, instance);
+                    effects.review_following();
+                }
+            }
             event @ (StreamEvent::Registered(_)
+            | StreamEvent::Retracted { .. }
             | StreamEvent::Updated { .. }
             | StreamEvent::Sent(_)
             | StreamEvent::Directed { .. }
@@ -165,14 +183,17 @@ impl Objects {
         range: &SnapshotRange,
         here: &BTreeSet<ObjectInstanceHandle>,
     ) {
-        let handles = self.instances.of_class_after(range.class, range.after);
         // An instance that a third node registered may be on its way to this home, which does not
-        // know it yet.
+        // know it yet. Only instances that `from` registered are looked at: others may be a
+        // million.
+        let (first, last) = range.from.instances();
+        let before_first = ObjectInstanceHandle(first.0 - 1);
+        let handles = self.instances.of_class_after(range.class, range.after.max(before_first));
         let vanished = handles
-            .take_while(|&handle| handle <= range.end)
+            .take_while(|&handle| handle <= range.end.min(last))
             .filter_map(|handle| self.instances.get(handle))
             .filter(|object| object.home == range.from && object.registrar == range.from)
-            .filter(|object| !here.contains(&object.handle));
+            .filter(|object| !here.contains(&object.handle) && !self.deletions.contains_key(&object.handle));
         let vanished: Vec<_> = vanished.map(|object| (object.handle, object.producer)).collect();
         for (handle, producer) in vanished {
             self.remove(effects, producer, handle, &Bytes::new(), None);

@@ -159,7 +159,7 @@ impl Objects {
         }
     }
 
-    fn is_congested(&self, owner: FederateHandle, congested: impl Fn(ClientId) -> bool) -> bool {
+    pub(super) fn is_congested(&self, owner: FederateHandle, congested: impl Fn(ClientId) -> bool) -> bool {
         self.federates.get(&owner).is_some_and(|federate| congested(federate.client))
     }
 }

@@ -1,9 +1,11 @@
 //! Publication and subscription (1516.1-2025, clause 5).
 
+use super::divestiture::Divestiture;
 use super::federate::Subscription;
 use super::objects::Objects;
 use crate::control::PublishedClass;
 use crate::effect::Effects;
+use crate::proposal::Completion;
 use hla::api::{AttributeHandleSet, InteractionClassHandleSet};
 use hla::handle::{AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle};
 use hla::{Exception, RtiError};
@@ -40,37 +42,28 @@ impl Objects {
 
     /// Unpublish Object Class Attributes (5.3), of the whole class if `attributes` is `None`. Owned
     /// attributes of instances known as exactly this class become unowned. The privilege to delete
-    /// is unpublished with the last of the other attributes.
+    /// is unpublished with the last of the other attributes. Returns true if this is done; if not,
+    /// `completion` follows.
     pub(crate) fn unpublish_attributes(
         &mut self,
         effects: &mut Effects,
-        handle: FederateHandle,
+        federate: FederateHandle,
         class: Option<ObjectClassHandle>,
         attributes: Option<Option<&AttributeHandleSet>>,
-    ) -> Result<(), RtiError> {
+        completion: Completion,
+    ) -> Result<bool, RtiError> {
         let (class, listed) = self.listed_at(class, attributes)?;
-        let privilege = self.privilege;
-        let Some(published) = self.federate_mut(handle).publications.get_mut(&class) else {
-            return Ok(());
-        };
-        let mut gone: BTreeSet<_> = published.intersection(&listed).copied().collect();
-        if gone.is_empty() {
-            return Ok(());
+        let Some(published) = self.federate(federate).publications.get(&class) else { return Ok(true) };
+        let mut attributes: BTreeSet<_> = published.intersection(&listed).copied().collect();
+        if attributes.is_empty() {
+            return Ok(true);
         }
-        published.retain(|attribute| !gone.contains(attribute));
-        if published.iter().all(|&attribute| attribute == privilege) {
-            gone.extend(published.iter().copied());
-            let federate = self.federate_mut(handle);
-            federate.publications.remove(&class);
-            federate.registration_on.remove(&class);
+        if published.difference(&attributes).all(|&attribute| attribute == self.privilege) {
+            attributes.extend(published);
         }
-        self.declarations -= gone.len();
-        self.divest_class_attributes(effects, handle, class, &gone);
-        self.refresh_publication(effects, PublishedClass::Objects(class));
-        if self.federate(handle).publishes(class) {
-            self.refresh_registration(effects, handle, class);
-        }
-        Ok(())
+        let cursor = self.instances.cursor_below(&self.model, class);
+        let divestiture = Divestiture { federate, class, attributes, cursor };
+        Ok(self.begin_divestiture(effects, divestiture, completion))
     }
 
     /// Subscribe Object Class Attributes (5.8), actively or passively, with or without a rate.
@@ -351,28 +344,5 @@ impl Objects {
             }
         }
         Ok((class.handle, listed.iter().copied().collect()))
-    }
-
-    /// Makes owned instance attributes unowned that their owner no longer publishes.
-    fn divest_class_attributes(
-        &mut self,
-        effects: &mut Effects,
-        federate: FederateHandle,
-        class: ObjectClassHandle,
-        attributes: &BTreeSet<AttributeHandle>,
-    ) {
-        let concerned: Vec<_> = self
-            .instances
-            .of_class_or_below(&self.model, class)
-            .into_iter()
-            .filter(|&handle| {
-                self.instances
-                    .get(handle)
-                    .is_some_and(|instance| instance.known_class(federate) == Some(class))
-            })
-            .collect();
-        for instance in concerned {
-            self.divest(effects, federate, instance, |attribute| attributes.contains(&attribute));
-        }
     }
 }

@@ -12,9 +12,13 @@ use crate::control::PublishedClass;
 use crate::effect::{Effect, Effects};
 use crate::stamp::Stamp;
 use crate::time::{Subject, TimeInput, TimedMessage};
+use crate::wire::StreamEvent;
 use bytes::Bytes;
 use hla::api::OrderType;
-use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
+use hla::handle::{
+    AttributeHandle, FederateHandle, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle,
+};
+use hla::time::LogicalTime;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The deletion of an instance that is not over yet.
@@ -27,6 +31,7 @@ pub(super) struct Deletion {
     forgotten: Vec<(FederateHandle, ObjectClassHandle)>,
     /// It can no longer be retracted.
     is_final: bool,
+    retraction: MessageRetractionHandle,
 }
 
 /// The deletions that are not over yet, by instance.
@@ -51,8 +56,18 @@ impl Objects {
             *state = AttributeState { owner: FederateHandle::INVALID, relevance: Relevance::OFF, ..*state };
         }
         let known = object.known().to_vec();
-        let deletion = Deletion { owners: owners.into(), forgotten: Vec::new(), is_final };
+        let (class, home) = (object.class, object.home);
+        let retraction = stamp.retraction;
+        let deletion = Deletion { owners: owners.into(), forgotten: Vec::new(), is_final, retraction };
         self.deletions.insert(instance, deletion);
+        if self.replicated && home == self.node {
+            let class = PublishedClass::Objects(class);
+            let (producer, tag, stamp) = (deleter, tag.clone(), Some(stamp));
+            effects.append(class, StreamEvent::Removed { instance, producer, tag, stamp });
+            if is_final {
+                effects.append(class, StreamEvent::RemovalFinal(instance));
+            }
+        }
         self.forget_deleted(deleter, instance);
         for receiver in known.into_iter().map(|known| known.federate).filter(|&to| to != deleter) {
             let Some(federate) = self.federates.get(&receiver) else { continue };
@@ -67,7 +82,7 @@ impl Objects {
                 let body = removal(instance, deleter, tag, Some(stamp), OrderType::Receive);
                 effects.deliver(federate.client, body);
                 let retraction = stamp.retraction;
-                effects.push(Effect::Time(TimeInput::Early { to: receiver, retraction }));
+                effects.push(Effect::Time(TimeInput::Early { to: receiver, retraction, time }));
                 self.forget_deleted(receiver, instance);
             }
         }
@@ -97,9 +112,12 @@ impl Objects {
 
     /// The deletion of an instance can no longer be retracted.
     pub(crate) fn deletion_is_final(&mut self, effects: &mut Effects, instance: ObjectInstanceHandle) {
-        if let Some(deletion) = self.deletions.get_mut(&instance) {
+        if let Some(deletion) = self.deletions.get_mut(&instance)
+            && !deletion.is_final
+        {
             deletion.is_final = true;
             deletion.forgotten = Vec::new();
+            self.append_if_home(effects, instance, StreamEvent::RemovalFinal(instance));
         }
         self.end_deletion(effects, instance);
     }
@@ -111,10 +129,38 @@ impl Objects {
         };
         if self.deletions.get(&instance).is_some_and(over) {
             self.deletions.remove(&instance);
-            if let Some(object) = self.instances.remove(instance) {
+            if let Some(object) = self.instances.remove(instance)
+                && object.home == self.node
+            {
                 self.refresh_publication(effects, PublishedClass::Objects(object.class));
                 self.free_name(effects, &object);
             }
+        }
+    }
+
+    fn append_if_home(&self, effects: &mut Effects, instance: ObjectInstanceHandle, event: StreamEvent) {
+        if let Some(object) = self.instances.get(instance)
+            && self.replicated
+            && object.home == self.node
+        {
+            effects.append(PublishedClass::Objects(object.class), event);
+        }
+    }
+
+    /// Handles that a federate of another node has retracted a message.
+    pub(super) fn retracted_elsewhere(
+        &mut self,
+        effects: &mut Effects,
+        instance: Option<ObjectInstanceHandle>,
+        retraction: MessageRetractionHandle,
+        time: LogicalTime,
+    ) {
+        effects.push(Effect::Time(TimeInput::Retracted { retraction, time }));
+        if let Some(instance) = instance
+            && self.deletions.get(&instance).is_some_and(|deletion| deletion.retraction == retraction)
+        {
+            self.tombstones.remove(instance);
+            self.reinstate(effects, instance);
         }
     }
 
@@ -124,7 +170,7 @@ impl Objects {
         let Some(deletion) = self.deletions.remove(&instance) else { return };
         let Some(object) = self.instances.get_mut(instance) else { return };
         for (slot, &owner) in deletion.owners.iter().enumerate() {
-            if self.federates.contains_key(&owner) {
+            if self.federates.contains_key(&owner) || object.home != self.node {
                 object.attribute_mut(slot).owner = owner;
             }
         }
@@ -133,6 +179,9 @@ impl Objects {
             if self.federates.contains_key(&federate) {
                 self.instances.become_known(instance, federate, class);
             }
+        }
+        if let Some(object) = self.instances.get(instance).filter(|object| object.home == self.node) {
+            self.append_registered(effects, object.handle);
         }
         self.discover_at_all(effects, instance);
         let attributes: BTreeSet<AttributeHandle> = self.class_of(class).attributes.iter().copied().collect();

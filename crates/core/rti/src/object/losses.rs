@@ -183,6 +183,11 @@ impl Objects {
     ) -> Option<ObjectClassHandle> {
         let object = self.instances.get(instance).filter(|object| object.home == rehoming.gone)?;
         let class = object.class;
+        if self.deletions.contains_key(&instance) {
+            // Its deleter is lost with its home. Its removal is still delivered in time.
+            self.deletion_is_final(effects, instance);
+            return None;
+        }
         if self.forgotten.contains(class, rehoming.gone) {
             self.instances.remove(instance);
             return None;

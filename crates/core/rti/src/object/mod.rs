@@ -10,11 +10,13 @@
 //! - [`timed`]: messages in time-stamp order, when they are due;
 //! - [`lifecycle`]: registration, deletion; [`deletion`]: deletion in time-stamp order;
 //! - [`registration`]: advisories on classes; [`relevance`]: advisories on instance attributes;
+//!   [`relevance_review`]: those on very many instances;
 //! - [`ownership`]: queries of ownership; [`transport`]: transportation and order types;
 //! - [`apply`]: events of other nodes; [`record`]: instances as nodes describe them to each other;
 //! - [`remote_federates`]: subscriptions of other nodes' federates; [`publication`]: publications
 //!   of this node;
-//! - [`review`], [`resign`], [`forgotten`], [`work`]: work on very many instances, in slices;
+//! - [`review`], [`resign`], [`divestiture`], [`forgotten`], [`work`]: work on very many instances,
+//!   in slices;
 //! - [`losses`], [`rehome`]: nodes that die; [`tombstones`]: instances that they had just deleted;
 //!   [`departures`]: federates that had just left them.
 
@@ -25,6 +27,7 @@ mod deletion;
 mod departures;
 mod directed;
 mod discovery;
+mod divestiture;
 pub(crate) mod encode;
 pub(crate) mod federate;
 mod forgotten;
@@ -41,6 +44,7 @@ mod record;
 mod registration;
 mod rehome;
 mod relevance;
+mod relevance_review;
 mod remote_federates;
 mod request;
 mod resign;

@@ -4,11 +4,13 @@
 use super::class_request::ClassRequests;
 use super::deletion::Deletions;
 use super::departures::Departures;
+use super::divestiture::Divestitures;
 use super::federate::{Federate, FederateSwitches, Rate, RateId};
 use super::forgotten::Forgotten;
 use super::instance::{Instance, Instances};
 use super::interest::Interest;
 use super::losses::Losses;
+use super::relevance_review::RelevanceReviews;
 use super::remote_federates::RemoteFederate;
 use super::resign::Resignations;
 use super::review::Reviews;
@@ -57,6 +59,8 @@ pub(crate) struct Objects {
     pub(super) deletions: Deletions,
     pub(super) reviews: Reviews,
     pub(super) class_requests: ClassRequests,
+    pub(super) relevance_reviews: RelevanceReviews,
+    pub(super) divestitures: Divestitures,
     pub(super) resignations: Resignations,
     /// The kind of work that was done last.
     pub(super) last_work: Kind,
@@ -107,6 +111,8 @@ impl Objects {
             deletions: Deletions::default(),
             reviews: Reviews::default(),
             class_requests: ClassRequests::default(),
+            relevance_reviews: RelevanceReviews::default(),
+            divestitures: Divestitures::default(),
             resignations: Resignations::default(),
             last_work: Kind::Names,
             names_after: None,

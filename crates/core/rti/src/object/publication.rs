@@ -42,9 +42,7 @@ impl Objects {
         match class {
             PublishedClass::Objects(class) => {
                 federates.any(|federate| federate.publishes(class))
-                    || self.instances.of_class(class).any(|handle| {
-                        self.instances.get(handle).is_some_and(|object| object.home == self.node)
-                    })
+                    || self.instances.any_at_home(class, self.node)
             }
             PublishedClass::Interactions(class) => {
                 federates.any(|federate| federate.published_interactions.contains(&class))

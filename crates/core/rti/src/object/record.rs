@@ -9,6 +9,10 @@ use hla::fom::ObjectClass;
 use hla::handle::{AttributeHandle, ObjectClassHandle, ObjectInstanceHandle};
 use router::WireError;
 
+/// Maximum number of instances that are looked at for one part of a snapshot. Most of a class may be
+/// at home at other nodes.
+const VISITED_PER_PART: usize = 10_000;
+
 /// Approximate memory of a record in transit, in addition to its name and attributes.
 const RECORD_BYTES: usize = 16;
 
@@ -30,24 +34,30 @@ impl Objects {
     }
 
     /// Records of the instances after `after` that are at home here, about as many as fit into
-    /// `bytes_max`, and the last of them if more follow.
+    /// `bytes_max`, and, if more may follow, the last instance that was looked at.
     pub(crate) fn records_after(
         &self,
         class: ObjectClassHandle,
         after: ObjectInstanceHandle,
         bytes_max: usize,
     ) -> (Vec<Record>, Option<ObjectInstanceHandle>) {
-        let (mut records, mut bytes) = (Vec::<Record>::new(), 0);
-        let of_class = self.instances.of_class_after(class, after);
-        let own = of_class.filter_map(|handle| self.instances.get(handle));
-        for object in own.filter(|object| object.home == self.node) {
-            if bytes > bytes_max {
-                let until = records.last().map(|record| record.instance);
-                return (records, until);
+        let (mut records, mut bytes, mut last) = (Vec::<Record>::new(), 0, after);
+        if !self.instances.any_at_home(class, self.node) {
+            return (records, None);
+        }
+        for (visited, handle) in self.instances.of_class_after(class, after).enumerate() {
+            if bytes > bytes_max || visited == VISITED_PER_PART {
+                return (records, Some(last));
             }
-            let record = self.record(object);
-            bytes += record_bytes(&record);
-            records.push(record);
+            last = handle;
+            // A deleted instance comes again if its deletion is retracted.
+            let exists =
+                |object: &&Instance| object.home == self.node && !self.deletions.contains_key(&handle);
+            if let Some(object) = self.instances.get(handle).filter(exists) {
+                let record = self.record(object);
+                bytes += record_bytes(&record);
+                records.push(record);
+            }
         }
         (records, None)
     }

@@ -62,7 +62,7 @@ impl Objects {
     }
 
     /// Stores the changes and returns them, by owner and new state.
-    fn update_relevance(
+    pub(super) fn update_relevance(
         &mut self,
         handle: ObjectInstanceHandle,
         attributes: &BTreeSet<AttributeHandle>,
@@ -75,7 +75,7 @@ impl Objects {
             let Some(slot) = class.slot(attribute) else { continue };
             let state = instance.attribute(slot);
             let listens = self.federates.get(&state.owner).is_some_and(|f| f.switches.attribute_relevance);
-            if !listens {
+            if !listens || self.relevance_reviews.is_unvisited(state.owner, instance.class, handle) {
                 continue;
             }
             let now = self.relevance_of(instance, attribute, state.owner);
@@ -119,20 +119,5 @@ impl Objects {
             })
         };
         self.notify(effects, owner, callback);
-    }
-
-    /// Handles that `federate` turns its attribute relevance advisory on. From now on it is told of
-    /// changes relative to the present state of its attributes.
-    pub(crate) fn start_relevance(&mut self, federate: FederateHandle) {
-        let owned: Vec<_> = self.instances.handles().collect();
-        for handle in owned {
-            let Some(instance) = self.instances.get(handle) else { continue };
-            let class = self.class_of(instance.class);
-            let slots = instance.attributes().filter(|(_, attribute)| attribute.owner == federate);
-            let attributes: BTreeSet<_> = slots.map(|(slot, _)| class.attributes[slot]).collect();
-            if !attributes.is_empty() {
-                self.update_relevance(handle, &attributes);
-            }
-        }
     }
 }

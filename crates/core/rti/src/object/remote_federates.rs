@@ -162,8 +162,7 @@ impl Objects {
                     remote.subscriptions.insert(class, now.clone()).unwrap_or_default()
                 };
                 if before != now {
-                    let concerned = before.into_keys().chain(now.into_keys()).collect();
-                    self.subscribed_elsewhere_changed(effects, class, &concerned);
+                    self.subscribed_elsewhere_changed(effects, class);
                 }
             }
             Declaration::Interactions { federate, class, active } => {
@@ -189,33 +188,18 @@ impl Objects {
         Some(remote).filter(|remote| remote.node == node)
     }
 
-    /// Updates advisories that depend on subscriptions elsewhere of `attributes` at `class`.
-    fn subscribed_elsewhere_changed(
-        &mut self,
-        effects: &mut Effects,
-        class: ObjectClassHandle,
-        attributes: &BTreeSet<AttributeHandle>,
-    ) {
+    /// Updates advisories that depend on subscriptions elsewhere at `class`.
+    fn subscribed_elsewhere_changed(&mut self, effects: &mut Effects, class: ObjectClassHandle) {
         self.refresh_registrations_below(effects, class);
-        if !self.federates.values().any(|federate| federate.switches.attribute_relevance) {
-            return;
-        }
-        for instance in self.instances.of_class_or_below(&self.model, class) {
-            // An instance discovered at another class now has other attributes in scope as well.
-            let mut concerned = attributes.clone();
-            if let Some(object) = self.instances.get(instance) {
-                concerned.extend(self.class_of(object.class).attributes.iter().copied());
-            }
-            self.refresh_relevance(effects, instance, &concerned);
-        }
+        self.review_relevance_below(effects, class);
     }
 
     /// Forgets a federate of another node that has resigned.
     pub(super) fn forget_remote_federate(&mut self, effects: &mut Effects, federate: FederateHandle) {
         self.class_requests.remove_federate(federate);
         let Some(gone) = self.remote_federates.remove(&federate) else { return };
-        for (class, subscribed) in gone.subscriptions {
-            self.subscribed_elsewhere_changed(effects, class, &subscribed.into_keys().collect());
+        for class in gone.subscriptions.into_keys() {
+            self.subscribed_elsewhere_changed(effects, class);
         }
         for class in gone.interactions.into_keys() {
             self.refresh_interactions_below(effects, class);

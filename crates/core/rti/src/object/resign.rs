@@ -140,6 +140,7 @@ impl Objects {
             resignation.plan.divest = true;
             return;
         }
+        self.divestitures.remove_federate(federate);
         let directive = self.federate(federate).switches.resign_directive;
         let plan = Plan { divest: true, ..Plan::from(directive) };
         let mut resignation = self.resignation(federate, directive, plan, Ending::Lost);
@@ -276,8 +277,10 @@ impl Objects {
                 Ok(true) => self.end_resignation(effects, resignation),
                 Ok(false) => self.resignations.leaving.push_back(resignation),
                 Err(error) => {
-                    if let Ending::Resign(proposal) = resignation.ending {
-                        effects.push(Effect::Refuse { proposal, error });
+                    if let Ending::Resign(proposal) = resignation.ending
+                        && let Some(waiting) = proposal.waiting
+                    {
+                        effects.push(Effect::Complete(Box::new(waiting.end(Err(error)))));
                     }
                 }
             }
@@ -294,6 +297,7 @@ impl Objects {
         self.declarations -= subscribed + published;
         self.reviews.remove_federate(handle);
         self.class_requests.remove_federate(handle);
+        self.relevance_reviews.remove_federate(handle);
         for &class in federate.subscriptions.keys() {
             self.declare_objects(effects, handle, class);
             self.refresh_registrations_below(effects, class);

@@ -1,14 +1,16 @@
 //! The objects of one federation execution as a machine: calls in, effects out.
 
 mod class_requests;
+mod divestitures;
 mod losses;
+mod relevance;
 
 use super::losses::Rehoming;
 use super::objects::Objects;
 use crate::control::{Command, ControlPlane, ExecutionId, NodeId, PublishedClass};
 use crate::effect::{Change, Effect, Effects};
 use crate::object::apply::SnapshotRange;
-use crate::proposal::{CallId, CallerId, Proposal, Waiting};
+use crate::proposal::{CallId, CallerId, Completion, Proposal, Waiting};
 use crate::time::TimeInput;
 use crate::wire::{HandleValue, Payload, Record, RecordedAttribute, RegionSet, StreamEvent, Values};
 use base::{Moment, Seed};
@@ -113,7 +115,10 @@ impl Fixture {
             Effect::Replicate(change) => self.show_change(change),
             Effect::Propose(proposal) => format!("propose {:?}", proposal.command()),
             Effect::Time(TimeInput::Left(federate)) => format!("f{} left", federate.0),
-            Effect::Refuse { error, .. } => format!("refuse {:?}", error.exception),
+            Effect::Complete(completion) => match &completion.answer {
+                Ok(_) => format!("complete {}", completion.call.0),
+                Err(error) => format!("refuse {:?}", error.exception),
+            },
             other => format!("{other:?}"),
         }
     }
@@ -125,6 +130,7 @@ impl Fixture {
                     StreamEvent::Registered(_) => "registered",
                     StreamEvent::Updated { .. } => "updated",
                     StreamEvent::Removed { .. } => "removed",
+                    StreamEvent::Disowned { .. } => "disowned",
                     other => panic!("{other:?}"),
                 };
                 format!("append {kind}{}", if *best_effort { " (best effort)" } else { "" })
@@ -290,6 +296,12 @@ fn resignation() -> Proposal {
     Proposal { command: Command::Barrier, waiting: Some(waiting), report: None }
 }
 
+/// The end of call 7 of the owner.
+fn completion() -> Completion {
+    let answer = Ok(<hla::api::UnpublishObjectClassRequest as hla::api::Request>::response(()));
+    Completion { caller: CallerId(1), call: CallId(7), answer }
+}
+
 /// The number of effects of each kind. The kind is given by the first two words.
 fn summary(effects: &[String]) -> Vec<(String, usize)> {
     let mut counts = BTreeMap::<String, usize>::new();
@@ -321,6 +333,18 @@ impl Fixture {
             objects.subscribe_attributes(effects, OTHER, class, Some(&set), true, "").unwrap();
         });
         summary(&effects)
+    }
+
+    /// Turns the owner's attribute relevance advisory on. The call ends with the last slice of work.
+    fn start_relevance(&mut self) {
+        self.objects.federate_mut(OWNER).switches.attribute_relevance = true;
+        if !self.objects.start_relevance(OWNER, completion()) {
+            let mut effects = Vec::new();
+            while self.objects.has_work(|_| false) {
+                effects.extend(self.work(false));
+            }
+            assert_eq!(effects, counts([("complete 7", 1)]));
+        }
     }
 
     fn work(&mut self, congested: bool) -> Vec<(String, usize)> {
@@ -410,8 +434,7 @@ fn instances_forget_a_federate_that_has_left_in_slices() {
     for _ in 0..5_000 {
         fixture.register();
     }
-    fixture.objects.federate_mut(OWNER).switches.attribute_relevance = true;
-    fixture.objects.start_relevance(OWNER);
+    fixture.start_relevance();
     let first = fixture.act(|objects, effects| objects.remove_federate(effects, OTHER));
     let off = |count| counts([("f1 TurnUpdatesOffForObjectInstance", count)]);
     assert!(summary(&first).contains(&off(2_000)[0]));

@@ -35,9 +35,11 @@ pub(super) fn pass_on(
     if received == OrderType::Receive {
         let arrival = Arrival::receive_order(body, best_effort);
         effects.push(Effect::Deliver { to: federate.client, arrival });
-        if let Some(stamp) = sent_in_time {
+        if let Some(stamp) = sent_in_time
+            && let Ok(time) = kind.decode_time(&stamp.time)
+        {
             let (to, retraction) = (federate.handle, stamp.retraction);
-            effects.push(Effect::Time(TimeInput::Early { to, retraction }));
+            effects.push(Effect::Time(TimeInput::Early { to, retraction, time }));
         }
     } else if let Some(stamp) = sent_in_time
         && let Ok(time) = kind.decode_time(&stamp.time)

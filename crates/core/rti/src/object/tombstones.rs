@@ -51,6 +51,13 @@ impl Tombstones {
         }
     }
 
+    /// The deletion of an instance was retracted.
+    pub(super) fn remove(&mut self, instance: ObjectInstanceHandle) {
+        if self.instances.remove(&instance).is_some() {
+            self.order.retain(|&other| other != instance);
+        }
+    }
+
     pub(super) fn contains(&self, instance: ObjectInstanceHandle) -> bool {
         self.instances.contains_key(&instance)
     }
@@ -156,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_dead_node_has_lately_deleted_is_told_for_a_while() {
+    fn recent_deletions_of_a_dead_node_are_told_for_a_while() {
         let mut tombstones = Tombstones::default();
         let (old, new) = (ObjectInstanceHandle(1), ObjectInstanceHandle(2));
         tombstones.insert(old, entry(10));

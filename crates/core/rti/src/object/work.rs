@@ -13,6 +13,12 @@ pub(super) enum Kind {
     Reviews,
     /// Requests for the values of a class.
     ClassRequests,
+    /// Advisories to owners after changed subscriptions of other nodes.
+    Relevance,
+    /// Owners that have turned their advisories on.
+    StartingRelevance,
+    /// Attributes that are no longer published.
+    Divestitures,
     /// Federates that are leaving.
     Resignations,
     /// Nodes that are lost.
@@ -24,8 +30,17 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 6] =
-        [Self::Reviews, Self::ClassRequests, Self::Resignations, Self::Losses, Self::Forgotten, Self::Names];
+    const ALL: [Self; 9] = [
+        Self::Reviews,
+        Self::ClassRequests,
+        Self::Relevance,
+        Self::StartingRelevance,
+        Self::Divestitures,
+        Self::Resignations,
+        Self::Losses,
+        Self::Forgotten,
+        Self::Names,
+    ];
 }
 
 impl Objects {
@@ -57,6 +72,9 @@ impl Objects {
                 }
             }
             Kind::ClassRequests => self.continue_class_requests(effects, congested),
+            Kind::Relevance => self.continue_relevance(effects, congested),
+            Kind::StartingRelevance => self.continue_starting_relevance(effects),
+            Kind::Divestitures => self.continue_divestitures(effects),
             Kind::Resignations => self.continue_resignations(effects),
             Kind::Losses => self.continue_losses(effects, names),
             Kind::Forgotten => self.continue_forgetting(effects),
@@ -71,7 +89,13 @@ impl Objects {
         let ready = |kind| match kind {
             Kind::Reviews => self.next_review(&congested).is_some(),
             Kind::ClassRequests => self.can_continue_class_requests(&congested),
-            Kind::Resignations | Kind::Losses | Kind::Forgotten | Kind::Names => self.is_left(kind),
+            Kind::Relevance => self.can_continue_relevance(&congested),
+            Kind::StartingRelevance
+            | Kind::Divestitures
+            | Kind::Resignations
+            | Kind::Losses
+            | Kind::Forgotten
+            | Kind::Names => self.is_left(kind),
         };
         after.iter().chain(before).copied().find(|&kind| ready(kind))
     }
@@ -80,6 +104,9 @@ impl Objects {
         match kind {
             Kind::Reviews => !self.reviews.is_empty(),
             Kind::ClassRequests => !self.class_requests.is_empty(),
+            Kind::Relevance => !self.relevance_reviews.is_empty(),
+            Kind::StartingRelevance => self.relevance_reviews.is_starting(),
+            Kind::Divestitures => !self.divestitures.is_empty(),
             Kind::Resignations => !self.resignations.is_empty(),
             Kind::Losses => !self.losses.is_empty(),
             Kind::Forgotten => !self.forgotten.is_empty(),

@@ -21,7 +21,7 @@ const ANNOUNCE: [Duration; 3] =
 
 impl Replication {
     /// Appends an event to a stream of this node, if some node may follow it. A `best_effort` event
-    /// is sent without a number, and not kept.
+    /// is sent without a number, and not kept. Returns the number of the event, if it has one.
     pub(crate) fn append(
         &mut self,
         context: &mut Context<'_>,
@@ -29,7 +29,7 @@ impl Replication {
         event: &StreamEvent,
         best_effort: bool,
         after: Option<PublishedClass>,
-    ) {
+    ) -> Option<u64> {
         let stream = self.stream(class);
         let after = after.and_then(|class| {
             let number = self.outbound.get(&class)?.last;
@@ -37,13 +37,16 @@ impl Replication {
         });
         let watermark =
             Watermark { model: self.models.needed(class), federate: event.latest_federate(), after };
-        let Some(out) = self.outbound.get_mut(&class) else { return };
+        let out = self.outbound.get_mut(&class)?;
         if best_effort {
-            return send_best_effort(context, stream, out, watermark, event);
+            send_best_effort(context, stream, out, watermark, event);
+            return None;
         }
+        // The number is not used up. A stream without followers costs nothing, and its beginning is
+        // over: later followers get a snapshot.
         if !out.is_needed() {
             out.began = None;
-            return;
+            return None;
         }
         out.last += 1;
         out.appended_at = context.now;
@@ -56,6 +59,7 @@ impl Replication {
             },
         );
         announce_soon(out, context.timers, stream, context.now);
+        Some(out.last)
     }
 
     /// Announces the high-water mark of a stream, whose time has come.
@@ -136,6 +140,8 @@ fn send_best_effort(
     watermark: Watermark,
     event: &StreamEvent,
 ) {
+    // Nothing is kept of a best-effort message, so that it is not even encoded when nobody wants
+    // it.
     if out.followers.is_empty() || !context.peers.wanted.contains(&stream.topic()) {
         return;
     }
@@ -169,5 +175,6 @@ fn key_of(instance: ObjectInstanceHandle, values: &[HandleValue]) -> u64 {
     };
     mix(instance.0);
     values.iter().for_each(|value| mix(u64::from(value.handle)));
+    // Zero means that a message has no key and supersedes no other.
     hash.max(1)
 }

@@ -74,6 +74,7 @@ impl Batch {
         if count > 1 {
             return (Packet::new(stream, sender, Kind::Batch(first), messages.into()), Vec::new());
         }
+        // The length is a varint. A message that is alone in its packet needs no length.
         let head = if messages[0] < 0x80 { 1 } else { LENGTH_BYTES };
         let message = Bytes::copy_from_slice(&messages[head..]);
         (Packet::new(stream, sender, Kind::Numbered(first), message), messages)

@@ -65,6 +65,8 @@ impl Replication {
         if let Ok(framed) = &framed
             && !self.may_take(framed.watermark)
         {
+            // The head of a stream waits, and all behind it. A later message must not overtake it,
+            // because the federates would see changes in another order than the sender made them.
             context.peers.blocked = true;
             return None;
         }
@@ -87,9 +89,12 @@ impl Replication {
             if let Phase::Snapshot { until, deferred } = &mut following.phase
                 && instance > *until
             {
-                deferred.push((number, body));
+                // The part with this instance is still to come, and may be older than the event.
+                deferred.push(number, body);
                 return;
             }
+            // The snapshot of this instance was taken later: it already has the effect of the
+            // event.
             if number <= following.as_of(instance) {
                 return;
             }
@@ -112,6 +117,9 @@ impl Replication {
     ) {
         if matches!(event, StreamEvent::Ended) {
             return self.ended(context, class, from);
+        }
+        if event.is_in_time() {
+            self.moved.insert((class, from));
         }
         self.events.push_back(ReplicaEvent::Event { class, from, event, best_effort: false });
     }

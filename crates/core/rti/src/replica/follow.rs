@@ -3,7 +3,7 @@
 use super::context::{Context, Timer};
 use super::peers::Outgoing;
 use super::replication::{ReplicaEvent, Replication};
-use super::state::{Following, Phase};
+use super::state::{Deferred, Following, Phase};
 use crate::control::{NodeId, PublishedClass};
 use crate::object::apply::SnapshotRange;
 use crate::proposal::CallerId;
@@ -76,7 +76,7 @@ impl Replication {
 
     fn follow(&mut self, context: &mut Context<'_>, class: PublishedClass, node: NodeId, fresh: bool) {
         let declarations = context.objects.declarations_for(class);
-        self.followed.insert((class, node), Following::new());
+        self.followed.insert((class, node), Following::new(&context.peers.buffers));
         self.send(context, node, class, StreamMessage::Attach { fresh, declarations });
     }
 
@@ -92,8 +92,10 @@ impl Replication {
     }
 
     fn leave(&mut self, context: &mut Context<'_>, class: PublishedClass, node: NodeId, phase: Phase) {
-        let leaving = Following { phase, ..Following::new() };
+        let leaving = Following { phase, ..Following::new(&context.peers.buffers) };
         self.followed.insert((class, node), leaving);
+        self.moved.insert((class, node));
+        // The gap of a stream that is not followed any longer needs no repair.
         context.timers.clear(Timer::Follow(self.stream(class), node));
         self.send(context, node, class, StreamMessage::Detach);
     }
@@ -125,6 +127,7 @@ impl Replication {
         {
             let fresh = *fresh;
             self.followed.remove(&(class, from));
+            self.moved.insert((class, from));
             self.review_following(context, class, fresh);
         }
     }
@@ -143,18 +146,23 @@ impl Replication {
         let Some(following) = self.followed.get_mut(&(class, from)) else { return Ok(()) };
         let (after, deferred) = match &mut following.phase {
             Phase::Asked => {
-                following.inbound.start(context.now, at, context.peers.limits.patience());
-                (ObjectInstanceHandle::INVALID, Vec::new())
+                following.inbound.start(context.now, at, context.peers.patience());
+                (ObjectInstanceHandle::INVALID, Deferred::new(&context.peers.buffers))
             }
-            Phase::Snapshot { until, deferred } => (*until, std::mem::take(deferred)),
+            Phase::Snapshot { until, deferred } => {
+                (*until, std::mem::replace(deferred, Deferred::new(&context.peers.buffers)))
+            }
             Phase::Refused { .. } | Phase::Live | Phase::Leaving { .. } => return Ok(()),
         };
         let end = until.unwrap_or(LAST);
         following.as_of.push((end, at));
         following.phase = match until {
-            Some(until) => Phase::Snapshot { until, deferred: Vec::new() },
+            Some(until) => Phase::Snapshot { until, deferred: Deferred::new(&context.peers.buffers) },
             None => Phase::Live,
         };
+        self.moved.insert((class, from));
+        // The next part is requested before this one is applied, so that the transfer of one part
+        // overlaps with the work on another.
         if let Some(after) = until {
             self.send(context, from, class, StreamMessage::SnapshotNext { after });
         }
@@ -165,7 +173,7 @@ impl Replication {
             self.events.push_back(ReplicaEvent::Snapshot { range, records });
         }
         let mut result = Ok(());
-        for (number, body) in deferred {
+        for (number, body) in deferred.into_messages() {
             result = result.and(self.take_deferred(class, from, number, body));
         }
         result.and(self.deliver(context, class, from))
@@ -197,9 +205,7 @@ impl Replication {
             if again <= context.now {
                 self.follow(context, class, from, true);
             }
-        } else if let Some(range) =
-            following.inbound.poll_request(context.now, context.peers.limits.patience())
-        {
+        } else if let Some(range) = following.inbound.poll_request(context.now, context.peers.patience()) {
             context.peers.counters.asked += 1;
             let (first, to) = range.into_inner();
             self.send(context, from, class, StreamMessage::RepairRequest { from: first, to });

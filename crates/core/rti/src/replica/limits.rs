@@ -1,6 +1,5 @@
 //! Limits of the object plane over many nodes.
 
-use super::stream::Patience;
 use std::time::Duration;
 
 /// Limits of the object plane over many nodes.
@@ -14,6 +13,9 @@ pub struct NetworkLimits {
     /// Bytes of messages that wait behind a gap, per stream. Messages beyond it are dropped and
     /// requested again. Default 8 MiB.
     pub reorder_bytes: usize,
+    /// The same for all streams together. While memory for links is bounded by less than four times
+    /// as much, a quarter of that bound applies. Default 64 MiB.
+    pub reorder_bytes_total: usize,
     /// A gap younger than this may still be closed by a message that took another path. Default 20
     /// ms.
     pub reorder_wait: Duration,
@@ -34,16 +36,11 @@ impl Default for NetworkLimits {
             history_bytes: 64 << 20,
             history_age: Duration::from_secs(30),
             reorder_bytes: 8 << 20,
+            reorder_bytes_total: 64 << 20,
             reorder_wait: Duration::from_millis(20),
             part_bytes: 256 << 10,
             begin_kept: Duration::from_secs(5),
             adoption_wait: Duration::from_secs(5),
         }
-    }
-}
-
-impl NetworkLimits {
-    pub(super) fn patience(&self) -> Patience {
-        Patience { reorder_wait: self.reorder_wait, buffered_bytes_max: self.reorder_bytes }
     }
 }

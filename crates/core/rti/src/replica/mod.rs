@@ -32,6 +32,7 @@ pub(crate) mod replication;
 mod serve;
 mod state;
 mod stream;
+pub(crate) mod time;
 
 pub use limits::NetworkLimits;
 pub use peers::{NetworkCounters, Outgoing};

@@ -5,7 +5,7 @@ use super::batch::{ALONE_BYTES, Batch};
 use super::context::Timer;
 use super::limits::NetworkLimits;
 pub(crate) use super::stream::Lane;
-use super::stream::{Gone, History, Session};
+use super::stream::{BufferTotal, Gone, History, Patience, Session};
 use crate::control::{ExecutionId, NodeId};
 use crate::wire::{Kind, NetTopic, Packet, PeerMessage, StreamId};
 use base::{Deadlines, Moment};
@@ -69,6 +69,10 @@ pub struct NetworkCounters {
     pub requests_dropped: u64,
     /// Streams that could not be repaired.
     pub broken: u64,
+    /// Messages of time management sent to other nodes.
+    pub time_messages: u64,
+    /// Octets of their bodies.
+    pub time_bytes: u64,
 }
 
 /// While more bytes than this wait for a node, requests to it are dropped: it accepts nothing, and
@@ -90,6 +94,13 @@ pub(crate) struct Peers {
     /// A message waits until the control plane here has caught up with that of its sender.
     pub(crate) blocked: bool,
     sessions: BTreeMap<(NodeId, Lane), Session>,
+    /// Bytes of the peer messages that other nodes have not acknowledged: a running sum over
+    /// `sessions`, because the budget asks for it after each turn.
+    queued_bytes: usize,
+    /// Messages of streams that wait for earlier ones.
+    pub(crate) buffers: BufferTotal,
+    /// The bound on memory for links.
+    links_bytes_max: usize,
     /// Sessions that may have a frame to send, urgent ones first.
     dirty: BTreeSet<(Lane, NodeId)>,
     outgoing: VecDeque<Outgoing>,
@@ -112,6 +123,9 @@ impl Peers {
             counters: NetworkCounters::default(),
             blocked: false,
             sessions: BTreeMap::new(),
+            queued_bytes: 0,
+            buffers: BufferTotal::default(),
+            links_bytes_max: usize::MAX,
             dirty: BTreeSet::new(),
             outgoing: VecDeque::new(),
             batch: None,
@@ -120,6 +134,28 @@ impl Peers {
             gone: BTreeSet::new(),
             limits,
         }
+    }
+
+    /// Sets the bound on memory for links.
+    pub(crate) fn set_links_bound(&mut self, bytes: usize) {
+        self.links_bytes_max = bytes;
+    }
+
+    /// The time and memory that a stream may spend on missing messages. The buffers get a quarter
+    /// of the memory for links: a message dropped here can be had again, and one dropped from a
+    /// history cannot.
+    pub(super) fn patience(&self) -> Patience {
+        let NetworkLimits { reorder_wait, reorder_bytes, reorder_bytes_total, .. } = self.limits;
+        Patience {
+            reorder_wait,
+            buffered_bytes_max: reorder_bytes,
+            total_bytes_max: reorder_bytes_total.min(self.links_bytes_max / 4),
+        }
+    }
+
+    /// Bytes of the peer messages that other nodes have not acknowledged.
+    pub(crate) fn queued_bytes(&self) -> usize {
+        self.queued_bytes
     }
 
     /// Bytes of messages kept for repairs.
@@ -225,7 +261,9 @@ impl Peers {
             self.counters.requests_dropped += 1;
             return;
         }
-        session.send(message.encode(execution, model));
+        let octets = message.encode(execution, model);
+        self.queued_bytes += octets.len();
+        session.send(octets);
         self.dirty.insert((lane, to));
     }
 
@@ -247,6 +285,8 @@ impl Peers {
         while let Some(&(lane, to)) = self.dirty.first() {
             let session = self.sessions.get_mut(&(to, lane));
             if let Some(body) = session.and_then(|session| session.poll_frame(now)) {
+                // An acknowledgement of bulk frees the window of its peer: behind megabytes of bulk
+                // it would stall the other direction.
                 let urgent = lane == Lane::Urgent || body.len() <= URGENT_BYTES;
                 return Some(Outgoing::Unicast { to, body, urgent });
             }
@@ -270,7 +310,10 @@ impl Peers {
         let lane = Lane::of_frame(&body)?;
         self.dirty.insert((lane, from));
         let session = self.sessions.entry((from, lane)).or_insert_with(|| Session::new(lane));
-        session.receive(now, body).map_err(|_| WireError(format!("the messages of {from} are cut short")))
+        let before = session.queued_bytes();
+        let received = session.receive(now, body);
+        self.queued_bytes -= before - session.queued_bytes();
+        received.map_err(|_| WireError(format!("the messages of {from} are cut short")))
     }
 
     /// The next message of a node in a lane, without removing it.
@@ -305,7 +348,8 @@ impl Peers {
     pub(crate) fn forget_node(&mut self, timers: &mut Deadlines<Timer>, node: NodeId) {
         self.gone.insert(node);
         for lane in [Lane::Urgent, Lane::Bulk] {
-            self.sessions.remove(&(node, lane));
+            let session = self.sessions.remove(&(node, lane));
+            self.queued_bytes -= session.map_or(0, |session| session.queued_bytes());
             self.dirty.remove(&(lane, node));
         }
         timers.clear(Timer::Peer(node));
@@ -322,6 +366,6 @@ impl Peers {
 
     /// Bytes kept for other nodes: messages of streams, and unacknowledged peer messages.
     pub(crate) fn memory(&self) -> usize {
-        self.history.bytes() + self.sessions.values().map(Session::queued_bytes).sum::<usize>()
+        self.history.bytes() + self.queued_bytes
     }
 }

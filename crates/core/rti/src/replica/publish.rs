@@ -11,10 +11,12 @@ impl Replication {
     /// Takes over the publishers from the control plane.
     pub(crate) fn learn_publishers(&mut self, context: &mut Context<'_>, federation: &Federation) {
         self.learn(federation);
+        self.proposed = self.proposed.max(federation.publication_commands(context.objects.node));
         self.publishers.clear();
         for (class, node) in federation.publications() {
             self.publishers.entry(class).or_default().insert(node);
         }
+        // Collected first: the review changes the replication that the iterator would borrow.
         for class in context.objects.interest.covered().collect::<Vec<_>>() {
             self.review_following(context, class, true);
         }
@@ -24,11 +26,14 @@ impl Replication {
     /// longer publishes. The caller proposes the change to the control plane.
     pub(crate) fn publish(&mut self, context: &mut Context<'_>, class: PublishedClass, on: bool) {
         if !on {
+            // The end is an event of the stream, so that followers get all earlier events first.
             self.append(context, class, &StreamEvent::Ended, false, None);
         }
         let topic = self.stream(class).topic();
         let out = self.outbound.entry(class).or_default();
         out.open = on;
+        self.proposed += 1;
+        out.proposed = self.proposed;
         if on {
             out.began = Some(out.last);
             out.beginning = Beginning::Pending;

@@ -25,6 +25,8 @@ impl Replication {
                 self.take_numbered(context, stream, number, packet.body, Some(bytes))
             }
             Kind::Batch(first) => {
+                // One malformed message does not cost the others of its batch: they would only be
+                // requested again.
                 let mut taken = Ok(());
                 for (number, message) in (first..).zip(messages(packet.body)) {
                     taken = taken.and(
@@ -104,7 +106,7 @@ impl Replication {
             Some(bytes) => (body, bytes),
             None => (Bytes::copy_from_slice(&body), body.len() + PACKET_OVERHEAD),
         };
-        following.inbound.take(context.now, number, body, bytes, context.peers.limits.patience());
+        following.inbound.take(context.now, number, body, bytes, context.peers.patience());
         self.deliver(context, stream.0, stream.1)
     }
 
@@ -113,7 +115,7 @@ impl Replication {
         if let Some(following) = self.followed.get_mut(&stream)
             && following.takes()
         {
-            following.inbound.advance_high_water_mark(context.now, last, context.peers.limits.patience());
+            following.inbound.advance_high_water_mark(context.now, last, context.peers.patience());
         }
         self.watch_gap(context, stream.0, stream.1);
     }
@@ -132,8 +134,9 @@ impl Replication {
             context.peers.counters.best_effort_dropped += 1;
             return Ok(());
         };
+        // Its position reveals losses before it, also when the message itself cannot be used.
         let Framed { watermark, event } = Framed::decode(body)?;
-        following.inbound.advance_high_water_mark(context.now, after, context.peers.limits.patience());
+        following.inbound.advance_high_water_mark(context.now, after, context.peers.patience());
         let behind = !self.is_ready(watermark);
         let (class, from) = stream;
         self.watch_gap(context, class, from);
@@ -159,7 +162,7 @@ impl Replication {
             let bytes = message.len();
             (message, bytes)
         });
-        following.inbound.repaired(context.now, first, messages, context.peers.limits.patience());
+        following.inbound.repaired(context.now, first, messages, context.peers.patience());
         self.deliver(context, stream.0, stream.1)
     }
 }

@@ -52,7 +52,12 @@ pub(crate) struct Replication {
     /// Interests declared to the routers.
     pub(super) interested: BTreeSet<PublishedClass>,
     pub(super) publishers: BTreeMap<PublishedClass, BTreeSet<NodeId>>,
+    /// Number of changes of own publications that were proposed to the control plane.
+    pub(super) proposed: u64,
     pub(super) events: VecDeque<ReplicaEvent>,
+    /// Streams whose messages in time-stamp order have been delivered further, or that are followed
+    /// or no longer followed, since the last look at them.
+    pub(super) moved: BTreeSet<(PublishedClass, NodeId)>,
 }
 
 impl Replication {
@@ -66,7 +71,9 @@ impl Replication {
             followed: BTreeMap::new(),
             interested: BTreeSet::new(),
             publishers: BTreeMap::new(),
+            proposed: 0,
             events: VecDeque::new(),
+            moved: BTreeSet::new(),
         }
     }
 

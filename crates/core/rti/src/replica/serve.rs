@@ -25,6 +25,7 @@ impl Replication {
             self.send(context, from, class, StreamMessage::Refused);
             return false;
         };
+        // Entered first: `repair` below serves followers only.
         out.followers.insert(from);
         out.served.insert(from);
         let last = out.last;
@@ -96,6 +97,7 @@ impl Replication {
         first: u64,
         last: u64,
     ) {
+        // A request may arrive after its sender has left. Nobody would take the repair.
         let follows = self.outbound.get(&class).is_some_and(|out| out.followers.contains(&to));
         if !follows || first > last {
             return;

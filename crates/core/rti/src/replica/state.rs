@@ -1,6 +1,6 @@
 //! The state of streams: those of this node, and those that it follows.
 
-use super::stream::Inbound;
+use super::stream::{BufferTotal, BufferedBytes, Inbound};
 use crate::control::NodeId;
 use base::Moment;
 use bytes::Bytes;
@@ -23,6 +23,8 @@ pub(crate) enum Beginning {
 pub(crate) struct Outbound {
     /// Whether this node publishes the class now.
     pub(crate) open: bool,
+    /// The number of the proposal that last opened or ended it, among those of this node.
+    pub(crate) proposed: u64,
     /// Whether it was advertised to the routers.
     pub(crate) advertised: bool,
     /// Number of the last message. It continues when the stream is opened again.
@@ -44,6 +46,7 @@ impl Default for Outbound {
     fn default() -> Self {
         Self {
             open: false,
+            proposed: 0,
             advertised: false,
             last: 0,
             began: None,
@@ -76,7 +79,7 @@ pub(crate) enum Phase {
         until: ObjectInstanceHandle,
         /// Messages about instances after `until` that were received since the next part was
         /// requested.
-        deferred: Vec<(u64, Bytes)>,
+        deferred: Deferred,
     },
     /// All instances are here, and messages are delivered.
     Live,
@@ -84,6 +87,28 @@ pub(crate) enum Phase {
     /// only when it has acknowledged that this node no longer follows and the replicas here are
     /// forgotten.
     Leaving { fresh: bool, acknowledged: bool, forgotten: bool },
+}
+
+/// Messages that wait for a part of a snapshot, with their numbers.
+#[derive(Debug)]
+pub(crate) struct Deferred {
+    messages: Vec<(u64, Bytes)>,
+    bytes: BufferedBytes,
+}
+
+impl Deferred {
+    pub(crate) fn new(total: &BufferTotal) -> Self {
+        Self { messages: Vec::new(), bytes: total.part() }
+    }
+
+    pub(crate) fn push(&mut self, number: u64, body: Bytes) {
+        self.bytes.add(body.len());
+        self.messages.push((number, body));
+    }
+
+    pub(crate) fn into_messages(self) -> Vec<(u64, Bytes)> {
+        self.messages
+    }
 }
 
 /// A stream of another node that is followed here.
@@ -97,8 +122,8 @@ pub(crate) struct Following {
 }
 
 impl Following {
-    pub(crate) fn new() -> Self {
-        Self { phase: Phase::Asked, inbound: Inbound::new(), as_of: Vec::new() }
+    pub(crate) fn new(total: &BufferTotal) -> Self {
+        Self { phase: Phase::Asked, inbound: Inbound::new(total), as_of: Vec::new() }
     }
 
     /// Whether messages are accepted.

@@ -128,7 +128,7 @@ fn without_peers_it_is_idle() {
 }
 
 #[test]
-fn what_is_urgent_waits_behind_no_bulk() {
+fn urgent_messages_wait_behind_no_bulk() {
     let mut world = World::new();
     let objects = world.objects();
     let messages = vec![Bytes::from(vec![7; 50 << 10]); 100];
@@ -144,4 +144,30 @@ fn what_is_urgent_waits_behind_no_bulk() {
     let first = world.outgoing().into_iter().next();
     let Some(Outgoing::Unicast { body, urgent: true, .. }) = first else { panic!("{first:?}") };
     assert!(body.len() < 100, "the request leaves first, though 5 MB were sent before it");
+}
+
+#[test]
+fn messages_count_until_they_are_acknowledged_or_their_node_is_gone() {
+    let message = PeerMessage::Objects(crate::wire::ObjectMessage::Removed { instances: Vec::new() });
+    let mut world = World::new();
+    let mut other = Peers::new(NetworkLimits::default());
+    other.active = true;
+    for _ in 0..3 {
+        world.peers.send_to(PEER, ExecutionId(1), 0, &message);
+    }
+    assert!(world.peers.queued_bytes() > 0);
+    for outgoing in world.outgoing() {
+        let Outgoing::Unicast { body, .. } = outgoing else { panic!("{outgoing:?}") };
+        other.receive(Moment::ZERO, PEER, body).unwrap();
+    }
+    let later = Moment::ZERO + std::time::Duration::from_secs(1);
+    other.mark_dirty(PEER);
+    while let Some(Outgoing::Unicast { body, .. }) = other.poll_outgoing(later, &mut Deadlines::new()) {
+        world.peers.receive(later, PEER, body).unwrap();
+    }
+    assert_eq!(world.peers.queued_bytes(), 0, "acknowledged");
+    world.peers.send_to(PEER, ExecutionId(1), 0, &message);
+    assert!(world.peers.queued_bytes() > 0);
+    world.peers.forget_node(&mut world.timers, PEER);
+    assert_eq!(world.peers.memory(), 0, "gone");
 }

@@ -1,9 +1,9 @@
 //! Applies commands, in their common order, to executions and federates.
 
 use super::execution::{Execution, allows_non_regulated_grant};
-use super::{Caller, Completion, Rti, Standing};
+use super::{Caller, Rti, Standing};
 use crate::control::{Command, Event, ExecutionId, NodeId, WireError};
-use crate::proposal::{CallerId, Outcome, Proposal, Report, Waiting};
+use crate::proposal::{CallerId, Completion, Outcome, Proposal, Report, Waiting};
 use crate::services::executions;
 use base::{Moment, NodeKey};
 use hla::RtiError;
@@ -106,6 +106,7 @@ impl Rti {
         self.config.node = node;
         for execution in self.executions.values_mut() {
             execution.objects.node = node;
+            execution.time.set_node(node);
         }
     }
 
@@ -208,9 +209,18 @@ impl Rti {
                     self.remove_node(node);
                 }
             }
+            Event::TimeHomeSet { execution: id } => {
+                if let Some(federation) = self.control.execution(id)
+                    && let Some(execution) = self.executions.get_mut(&id)
+                {
+                    execution.time.set_time_home(federation.time_home(), self.control.removals());
+                    execution.settle(&mut self.shared);
+                }
+            }
             Event::PublishersChanged { execution, node, class, on } => {
                 if self.shared.peers.active {
                     self.with(execution, |execution, shared| {
+                        execution.time.streams_changed();
                         execution
                             .replicate(shared, |r, context| r.publishers_changed(context, node, class, on));
                         execution.settle(shared);
@@ -225,7 +235,7 @@ impl Rti {
         let Some(federation) = self.control.execution(id) else { return };
         let mut execution = Execution::new(federation, self.config.node);
         if self.shared.peers.active {
-            execution.start_replication(&mut self.shared, federation);
+            execution.start_replication(&mut self.shared, federation, self.control.removals());
         }
         self.executions.insert(id, execution);
     }

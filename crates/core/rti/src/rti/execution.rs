@@ -5,9 +5,11 @@ use crate::control::{Command, ExecutionId, Federation, NodeId, PublishedClass};
 use crate::effect::{Change, Effect, Effects};
 use crate::object::losses::Rehoming;
 use crate::object::objects::Objects;
-use crate::proposal::Proposal;
+use crate::proposal::{Completion, Proposal};
 use crate::replica::context::Context;
 use crate::replica::replication::{FollowerChange, ReplicaEvent, Replication};
+use crate::replica::time::TimeStreams;
+use crate::services::query_answer;
 use crate::time::{TimeEvent, TimeInput, TimeManager};
 use crate::wire::{PeerMessage, StreamEvent, StreamMessage};
 use hla::fom::{Edition, Fdd};
@@ -92,6 +94,8 @@ impl Execution {
     /// That of the first invalid event. The others were applied.
     pub(super) fn try_settle(&mut self, shared: &mut Shared) -> Result<(), WireError> {
         let mut result = Ok(());
+        self.time.set_now(shared.now);
+        self.time.begin_turn();
         loop {
             // All events of a packet are handled first. Their effects are then applied together, in
             // the same order.
@@ -118,8 +122,11 @@ impl Execution {
         if shared.effects.take_review_following() {
             shared.reviews.insert(self.id());
         }
-        if !self.objects.is_settled() {
+        if !self.objects.is_settled() || self.time.has_work() {
             shared.working.insert(self.id());
+        }
+        if self.time.is_exchange_due(self.replication.has_moved()) {
+            shared.exchanges.insert(self.id());
         }
         result
     }
@@ -127,7 +134,11 @@ impl Execution {
     fn apply_change(&mut self, shared: &mut Shared, change: Change) {
         match change {
             Change::Append { class, event, best_effort, after } => {
-                self.replicate(shared, |r, context| r.append(context, class, &event, best_effort, after));
+                let number =
+                    self.replicate(shared, |r, context| r.append(context, class, &event, best_effort, after));
+                if event.is_in_time() {
+                    self.note_appended(class, &event, number);
+                }
                 if let StreamEvent::Updated { payload, .. } = event {
                     self.objects.reuse(payload);
                 }
@@ -140,7 +151,10 @@ impl Execution {
             }
             // Reviewed at the end of the call. Its declarations go to the nodes that are already
             // followed, and a node that is followed from then on receives all declarations.
-            Change::Cover { class } => shared.covers.push_back((self.id(), class)),
+            Change::Cover { class } => {
+                self.time.coverage_changed();
+                shared.covers.push_back((self.id(), class));
+            }
             Change::Declare(declaration) => {
                 self.replicate(shared, |r, context| r.declare(context, declaration));
             }
@@ -160,11 +174,45 @@ impl Execution {
         }
     }
 
+    /// Notes that an event in time-stamp order was appended to a stream, under this number if any
+    /// node may receive it.
+    fn note_appended(&mut self, class: PublishedClass, event: &StreamEvent, number: Option<u64>) {
+        let Some(number) = number else { return };
+        let stamp = event.stamp_in_time();
+        let time = stamp.and_then(|stamp| self.objects.time.decode_time(&stamp.time).ok());
+        self.time.appended(class, number, time);
+        if let Some(stamp) = stamp {
+            self.time.carried(stamp.retraction, class, event.instance());
+        }
+    }
+
+    /// Reports to other nodes, and uses their reports, once nothing else is left to do here. Returns
+    /// whether anything has happened here.
+    pub(super) fn exchange_time(&mut self, shared: &mut Shared, federation: &Federation) -> bool {
+        let mut progress = false;
+        loop {
+            let Self { objects, time, replication, .. } = self;
+            let mut streams = TimeStreams { replication, objects, federation };
+            let more = time.exchange(&mut streams);
+            while let Some((to, body)) = self.time.poll_message() {
+                let counters = &mut shared.peers.counters;
+                counters.time_messages += 1;
+                counters.time_bytes += body.len() as u64;
+                shared.peers.send_to(to, self.id(), 0, &PeerMessage::Time(body));
+            }
+            if !more {
+                return progress;
+            }
+            progress = true;
+            self.settle(shared);
+        }
+    }
+
     /// Passes a change on to time management.
     fn inform_time(&mut self, shared: &mut Shared, input: TimeInput) {
         let queued_for = match &input {
             TimeInput::Queue { to, .. } => Some(*to),
-            TimeInput::Early { .. } | TimeInput::Left(_) => None,
+            TimeInput::Early { .. } | TimeInput::Retracted { .. } | TimeInput::Left(_) => None,
         };
         self.time.handle(input);
         if let Some(federate) = queued_for {
@@ -186,9 +234,9 @@ impl Execution {
         let effects = &mut shared.effects;
         match event {
             TimeEvent::Deliver { to, message, received } => {
-                let retraction = message.retraction;
+                let (retraction, stamp) = (message.retraction, message.time);
                 if objects.deliver_timed(effects, to, message, received) {
-                    time.note_early(to, retraction);
+                    time.note_early(to, retraction, stamp);
                 }
                 self.count_queue(shared, to);
             }
@@ -206,6 +254,16 @@ impl Execution {
             TimeEvent::Shortened(federate) => self.count_queue(shared, federate),
             TimeEvent::Reinstate(instance) => objects.reinstate(effects, instance),
             TimeEvent::DeletionFinal(instance) => objects.deletion_is_final(effects, instance),
+            TimeEvent::RetractInStreams { retraction, time, streams } => {
+                for (class, instance) in streams {
+                    let time = time.encode();
+                    effects.append(class, StreamEvent::Retracted { instance, retraction, time });
+                }
+            }
+            TimeEvent::Answer { caller, call, query, time } => {
+                let answer = query_answer(query, time, objects.time);
+                shared.completions.push_back(Completion { caller, call, answer: Ok(answer) });
+            }
         }
     }
 
@@ -231,10 +289,11 @@ impl Execution {
     }
 
     /// Begins replication of this federation execution among many nodes.
-    pub(super) fn start_replication(&mut self, shared: &mut Shared, federation: &Federation) {
+    pub(super) fn start_replication(&mut self, shared: &mut Shared, federation: &Federation, removals: u32) {
         if self.objects.replicated {
             return;
         }
+        self.time.enter_network(self.objects.node, federation.time_home(), removals);
         self.replicate(shared, |r, context| r.learn_publishers(context, federation));
         self.act(shared, Objects::start_replication);
         self.replication.forget_beginnings();
@@ -255,6 +314,7 @@ impl Execution {
             PeerMessage::Objects(message) => {
                 self.objects.handle_message(&mut shared.effects, from, message, federation)
             }
+            PeerMessage::Time(body) => self.time.handle_peer(from, body),
             PeerMessage::Stream(class, message) => {
                 self.handle_stream_message(shared, (class, from), message, federation)
             }
@@ -271,6 +331,7 @@ impl Execution {
         mut message: StreamMessage,
         federation: Option<&Federation>,
     ) -> Result<(), WireError> {
+        self.time.streams_changed();
         if let StreamMessage::Attach { declarations, .. } = &mut message {
             let joined = |federate| federation.is_some_and(|f| f.member(federate).is_some());
             let mut declarations = std::mem::take(declarations);

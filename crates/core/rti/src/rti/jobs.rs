@@ -1,16 +1,40 @@
-//! Jobs: FOM modules of calls that are read off the kernel's thread, and models that the log needs.
+//! Jobs: FOM modules of calls that are read off the kernel's thread, models that the log needs, and
+//! snapshots of the control plane.
 
 use super::{Completion, Rti};
-use crate::control::Command;
+use crate::control::{Command, DecodedSnapshot, State, WireError};
 use crate::modules::{Build, Job, JobDone, JobId, JobOutcome, Opened, SentModule, Task};
 use crate::proposal::{CallerId, Proposal};
 use crate::services::module_call::ModuleCall;
 use base::Moment;
+use bytes::Bytes;
 use hla::RtiError;
 use hla::fom::{Fdd, Limits};
 use std::collections::VecDeque;
 
-/// Pending work on FOM modules, and the job under way. Only one job runs at a time, so that memory
+/// A snapshot of at most this many octets is decoded at once, within some tenths of a millisecond. A
+/// longer one is decoded by a job.
+const DECODED_AT_ONCE_MAX: usize = 64 << 10;
+
+/// A snapshot that is to be restored, after decoding.
+struct Restorable {
+    /// Its octets, which identify it.
+    snapshot: Bytes,
+    decoded: Result<DecodedSnapshot, WireError>,
+}
+
+impl Restorable {
+    fn of(snapshot: Bytes) -> Self {
+        Self { decoded: DecodedSnapshot::of(&snapshot), snapshot }
+    }
+
+    /// Whether it is the decoded form of these very octets.
+    fn is_of(&self, snapshot: &Bytes) -> bool {
+        std::ptr::eq(&raw const self.snapshot[..], &raw const snapshot[..])
+    }
+}
+
+/// Pending jobs, and the one under way. Only one job runs at a time, so that memory
 /// is bounded and no text is read twice.
 #[derive(Default)]
 pub(super) struct Jobs {
@@ -21,6 +45,15 @@ pub(super) struct Jobs {
     bytes: usize,
     /// The models that the log waits for. They go first, because everybody here waits for the log.
     log: Option<(Limits, Vec<Build>)>,
+    /// A state that is to be encoded. It goes before calls: until it is done, the log grows.
+    state: Option<Box<State>>,
+    /// The number of the snapshot that was begun last. An earlier one is of no use.
+    snapshot: u64,
+    /// The encoded state of that snapshot.
+    encoded: Option<Bytes>,
+    /// A snapshot that is to be decoded. The log waits for it.
+    undecoded: Option<Bytes>,
+    restorable: Option<Box<Restorable>>,
     running: Option<Running>,
 }
 
@@ -34,6 +67,8 @@ enum Work {
     /// A call whose modules the job has, and the model to which they belong.
     Call(Box<ModuleCall>, Option<Option<Fdd>>),
     Log,
+    Encode(u64),
+    Decode,
     Discard,
 }
 
@@ -64,7 +99,16 @@ impl Jobs {
 
     /// Whether the log waits for a job already.
     fn is_preparing(&self) -> bool {
-        self.log.is_some() || matches!(self.running, Some(Running { work: Work::Log, .. }))
+        let is_running = matches!(self.running, Some(Running { work: Work::Log | Work::Decode, .. }));
+        self.log.is_some() || self.undecoded.is_some() || is_running
+    }
+
+    /// The decoded form of a snapshot; decodes it if no job has.
+    pub(super) fn take_decoded(&mut self, snapshot: &Bytes) -> Result<DecodedSnapshot, WireError> {
+        match self.restorable.take().filter(|restorable| restorable.is_of(snapshot)) {
+            Some(restorable) => restorable.decoded,
+            None => DecodedSnapshot::of(snapshot),
+        }
     }
 }
 
@@ -94,19 +138,21 @@ impl Rti {
         if self.jobs.running.is_some() {
             return None;
         }
-        let (limits, task, work) = match self.jobs.log.take() {
-            Some((limits, builds)) => (limits, Task::Log(builds), Work::Log),
-            None if self.jobs.calls.is_empty() => {
-                let discarded = self.control.take_discarded()?;
-                (self.control.limits().clone(), Task::Discard(discarded), Work::Discard)
-            }
-            None => {
-                let mut call = self.jobs.pop()?;
-                let base = call.purpose.base(&self.control);
-                let (mim, modules) = (call.mim.take(), std::mem::take(&mut call.modules));
-                let task = Task::Call { mim, modules, base: base.clone() };
-                (self.control.limits().clone(), task, Work::Call(Box::new(call), base))
-            }
+        let mut limits = self.control.limits().clone();
+        let (task, work) = if let Some((of_log, builds)) = self.jobs.log.take() {
+            limits = of_log;
+            (Task::Log(builds), Work::Log)
+        } else if let Some(snapshot) = self.jobs.undecoded.take() {
+            (Task::Decode(Box::new(move || Box::new(Restorable::of(snapshot)))), Work::Decode)
+        } else if let Some(state) = self.jobs.state.take() {
+            (Task::Encode(Box::new(move || state.encode())), Work::Encode(self.jobs.snapshot))
+        } else if let Some(mut call) = self.jobs.pop() {
+            let base = call.purpose.base(&self.control);
+            let (mim, modules) = (call.mim.take(), std::mem::take(&mut call.modules));
+            let task = Task::Call { mim, modules, base: base.clone() };
+            (task, Work::Call(Box::new(call), base))
+        } else {
+            (Task::Discard(self.control.take_discarded()?), Work::Discard)
         };
         self.jobs.last += 1;
         let id = JobId { key: self.config.key, number: self.jobs.last };
@@ -119,7 +165,7 @@ impl Rti {
     ///
     /// # Panics
     /// The job [panicked](JobDone::panicked), and the log needs its result: this node cannot reach
-    /// the common state of the network.
+    /// the common state of the network, or cannot give it to others.
     pub fn finish_job(&mut self, now: Moment, done: JobDone) -> Option<Completion> {
         self.shared.set_now(now);
         let Running { work, .. } = self.jobs.running.take_if(|running| running.id == done.id)?;
@@ -140,9 +186,22 @@ impl Rti {
             (Work::Log, JobOutcome::Panicked(why)) => {
                 panic!("an object model of the network cannot be made here: {why}")
             }
+            (Work::Encode(snapshot), JobOutcome::Encoded(state)) => {
+                self.jobs.encoded = Some(state).filter(|_| snapshot == self.jobs.snapshot);
+                None
+            }
+            (Work::Encode(_), JobOutcome::Panicked(why)) => {
+                panic!("the control plane cannot be encoded: {why}")
+            }
+            (Work::Decode, JobOutcome::Decoded(restorable)) => {
+                self.jobs.restorable = restorable.downcast().ok();
+                None
+            }
+            (Work::Decode, JobOutcome::Panicked(why)) => {
+                panic!("the state of the network cannot be decoded: {why}")
+            }
             (Work::Discard, _) => None,
-            (Work::Log, JobOutcome::Call { .. } | JobOutcome::Discarded)
-            | (Work::Call(..), JobOutcome::Log { .. } | JobOutcome::Discarded) => {
+            (Work::Log | Work::Call(..) | Work::Encode(_) | Work::Decode, _) => {
                 unreachable!("a job's outcome is of the kind of its task")
             }
         }
@@ -212,14 +271,38 @@ impl Rti {
         false
     }
 
-    /// Like [`is_ready`](Self::is_ready), for a snapshot that is to be restored.
-    pub fn is_ready_to_restore(&mut self, snapshot: &[u8]) -> bool {
+    /// Like [`is_ready`](Self::is_ready), for a snapshot that is to be restored. A job decodes a long
+    /// one first.
+    pub fn is_ready_to_restore(&mut self, snapshot: &Bytes) -> bool {
         if self.jobs.is_preparing() {
             return false;
         }
+        let restorable = match self.jobs.restorable.take().filter(|restorable| restorable.is_of(snapshot)) {
+            Some(restorable) => restorable,
+            None if snapshot.len() <= DECODED_AT_ONCE_MAX => Box::new(Restorable::of(snapshot.clone())),
+            None => {
+                self.jobs.undecoded = Some(snapshot.clone());
+                return false;
+            }
+        };
         // If the snapshot is damaged, `restore` reports it.
-        self.jobs.log = self.control.models_of(snapshot).unwrap_or_default();
+        let models = restorable.decoded.as_ref().ok().map(|decoded| self.control.models_of(decoded));
+        self.jobs.log = models.and_then(Result::ok).flatten();
+        self.jobs.restorable = Some(restorable);
         self.jobs.log.is_none()
+    }
+
+    /// Begins a snapshot of the control plane as it is now, for nodes that lag behind. A job encodes
+    /// it; [`Rti::take_snapshot`] returns the result. It replaces one that was begun before.
+    pub fn begin_snapshot(&mut self) {
+        self.jobs.state = Some(Box::new(self.control.state()));
+        self.jobs.snapshot += 1;
+        self.jobs.encoded = None;
+    }
+
+    /// The snapshot that was begun last, once it is encoded.
+    pub fn take_snapshot(&mut self) -> Option<Bytes> {
+        self.jobs.encoded.take()
     }
 
     /// The number of FOM modules that this RTI has read. A module is read again only if the cache

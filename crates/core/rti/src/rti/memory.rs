@@ -5,19 +5,22 @@ use crate::limits::Growth;
 use crate::proposal::CallerId;
 use base::MemoryUse;
 
-/// Bounds on permanently kept memory, in bytes. Calls that need more are refused.
+/// Bounds on memory, in bytes. Calls that need more object models or federations are refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MemoryBounds {
     /// Object models of federation executions.
     pub models: usize,
     /// Object instances, names, synchronization points, declarations and members.
     pub federations: usize,
+    /// All that is kept for other nodes or waits for their messages. Calls are not refused for it:
+    /// messages of streams that wait for earlier ones may take a quarter of it.
+    pub links: usize,
 }
 
 impl Default for MemoryBounds {
     /// Unlimited.
     fn default() -> Self {
-        Self { models: usize::MAX, federations: usize::MAX }
+        Self { models: usize::MAX, federations: usize::MAX, links: usize::MAX }
     }
 }
 
@@ -32,6 +35,10 @@ pub struct MemorySums {
     pub federations: usize,
     /// Messages that are kept for repairs of other nodes.
     pub repairs: usize,
+    /// Peer messages that other nodes have not acknowledged.
+    pub peer_messages: usize,
+    /// Messages of other nodes' streams that wait for earlier ones, or for a part of a snapshot.
+    pub reordering: usize,
 }
 
 /// The bounds, and the number of calls refused because of them.
@@ -50,12 +57,15 @@ impl Rti {
             models: self.control.model_bytes(),
             federations: self.control.bytes() + self.shared.object_bytes,
             repairs: self.shared.peers.history_bytes(),
+            peer_messages: self.shared.peers.queued_bytes(),
+            reordering: self.shared.peers.buffers.bytes(),
         }
     }
 
     /// Sets the bounds. Memory already in use stays in use.
     pub fn set_memory_bounds(&mut self, bounds: MemoryBounds) {
         self.memory.bounds = bounds;
+        self.shared.peers.set_links_bound(bounds.links);
     }
 
     /// Numbers of calls refused because memory was short: for an object model, and for the contents

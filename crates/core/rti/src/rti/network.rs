@@ -27,7 +27,7 @@ impl Rti {
         }
         for (id, execution) in &mut self.executions {
             if let Some(federation) = self.control.execution(*id) {
-                execution.start_replication(&mut self.shared, federation);
+                execution.start_replication(&mut self.shared, federation, self.control.removals());
             }
         }
         self.settle_network();
@@ -209,14 +209,31 @@ impl Rti {
         result
     }
 
-    /// Handles the consequences of a call for other nodes: follows the classes that federates here
-    /// subscribe now, and handles messages that waited.
+    /// Handles the consequences of a call for other nodes.
     pub(super) fn settle_network(&mut self) {
         if !self.shared.peers.active {
             self.shared.covers.clear();
             self.shared.reviews.clear();
             return;
         }
+        loop {
+            self.settle_streams();
+            let mut progress = false;
+            for id in std::mem::take(&mut self.shared.exchanges) {
+                if let (Some(execution), Some(federation)) =
+                    (self.executions.get_mut(&id), self.control.execution(id))
+                {
+                    progress |= execution.exchange_time(&mut self.shared, federation);
+                }
+            }
+            if !progress {
+                break;
+            }
+        }
+    }
+
+    /// Follows the classes that federates here subscribe now, and handles messages that waited.
+    fn settle_streams(&mut self) {
         while let Some((execution, class)) = self.shared.covers.pop_front() {
             self.with(execution, |execution, shared| {
                 execution.replicate(shared, |r, context| r.review_following(context, class, false));
@@ -248,7 +265,13 @@ impl Rti {
         peers.forget_node(timers, node);
         let new_home = self.control.lowest_live_node();
         for (id, execution) in &mut self.executions {
-            execution.remove_peer(&mut self.shared, node, new_home, self.control.execution(*id));
+            let federation = self.control.execution(*id);
+            execution.remove_peer(&mut self.shared, node, new_home, federation);
+            if let Some(federation) = federation {
+                let (epoch, home) = (self.control.removals(), federation.time_home());
+                execution.time.node_removed(node, epoch, home, federation.nodes());
+                execution.settle(&mut self.shared);
+            }
         }
     }
 }

@@ -11,8 +11,9 @@ use hla::handle::FederateHandle;
 use std::collections::BTreeSet;
 
 impl Rti {
-    /// The encoded control plane of this node, for nodes that lag behind. It is the same at all
-    /// nodes that have applied the same commands.
+    /// The encoded control plane of this node. It is the same at all nodes that have applied the same
+    /// commands. With very many names, encoding takes long:
+    /// [`begin_snapshot`](Rti::begin_snapshot) leaves it to a job.
     pub fn snapshot(&self) -> Bytes {
         self.control.snapshot()
     }
@@ -28,9 +29,9 @@ impl Rti {
     ///
     /// # Errors
     /// [`WireError`]; then nothing has changed.
-    pub fn restore(&mut self, now: Moment, snapshot: &[u8]) -> Result<(), WireError> {
+    pub fn restore(&mut self, now: Moment, snapshot: &Bytes) -> Result<(), WireError> {
         self.shared.set_now(now);
-        let newer = ControlPlane::restore(snapshot, &self.control)?;
+        let newer = ControlPlane::restore(self.jobs.take_decoded(snapshot)?, &self.control)?;
         let older = std::mem::replace(&mut self.control, newer);
         let own = self.own_node();
         if let (Some(_), Some(node)) = (self.config.key, own) {
@@ -95,7 +96,9 @@ impl Rti {
             let (Some(old), Some(new)) = (older.execution(id), self.control.execution(id)) else {
                 continue;
             };
-            for &federate in execution.objects.federates.keys() {
+            // Very many names may be reserved, by federates of other nodes.
+            let federates = execution.objects.federates.keys();
+            for &federate in federates.filter(|&&federate| new.names.has_reservations(federate)) {
                 let is_new = |name: &&str| !old.names.is_reserved_by(name, federate);
                 let names: BTreeSet<String> =
                     new.names.reserved_by(federate).filter(is_new).map(str::to_owned).collect();

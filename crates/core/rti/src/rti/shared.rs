@@ -5,11 +5,10 @@ use crate::control::{ExecutionId, PublishedClass};
 use crate::delivery::Delivery;
 use crate::effect::{Change, Effect, Effects};
 use crate::object::instance::Instances;
-use crate::proposal::{Proposal, Waiting};
+use crate::proposal::{Completion, Proposal};
 use crate::replica::context::Timer;
 use crate::replica::peers::Peers;
 use base::{Deadlines, Moment};
-use hla::RtiError;
 use std::collections::{BTreeSet, VecDeque};
 
 /// The state that all federation executions of a node share: the connections to federates, to other
@@ -20,8 +19,10 @@ pub(crate) struct Shared {
     pub(super) peers: Peers,
     pub(super) timers: Deadlines<Timer>,
     pub(super) proposals: VecDeque<Proposal>,
-    /// Calls that are refused after they have waited.
-    pub(super) refusals: VecDeque<(Waiting, RtiError)>,
+    /// Calls that have waited and now end.
+    pub(super) completions: VecDeque<Completion>,
+    /// Executions of which time management may have something to tell other nodes.
+    pub(super) exchanges: BTreeSet<ExecutionId>,
     /// Memory of the objects of all executions, in bytes.
     pub(super) object_bytes: usize,
     /// Effects that are not applied yet.
@@ -48,7 +49,8 @@ impl Shared {
             peers: Peers::new(config.network.clone()),
             timers: Deadlines::new(),
             proposals: VecDeque::new(),
-            refusals: VecDeque::new(),
+            completions: VecDeque::new(),
+            exchanges: BTreeSet::new(),
             working: BTreeSet::new(),
             discarded: VecDeque::new(),
             last_worked: ExecutionId(0),
@@ -77,7 +79,7 @@ impl Shared {
                 let at = self.now + self.peers.limits.adoption_wait;
                 self.timers.set(Timer::Names(execution), at);
             }
-            Effect::Refuse { proposal, error } => self.refusals.extend(proposal.waiting.zip(Some(error))),
+            Effect::Complete(completion) => self.completions.push_back(*completion),
         }
         None
     }

@@ -4,18 +4,20 @@
 //! [`Rti::handle_timeout`](super::Rti::handle_timeout) does one slice of at most a few
 //! milliseconds. Calls of federates that arrived in the meantime are served in between.
 
-use super::{Completion, Rti};
+use super::Rti;
 use crate::control::ExecutionId;
 use crate::delivery::Delivery;
+use crate::proposal::Completion;
 use std::ops::Bound;
 
 impl Rti {
-    /// A call that has waited and is now refused for a reason other than the control plane's.
+    /// A call that has waited and now ends for a reason other than the control plane's: its work in
+    /// slices is done, other nodes have answered, or it is refused.
     pub fn poll_completion(&mut self) -> Option<Completion> {
-        while let Some((waiting, error)) = self.shared.refusals.pop_front() {
-            if self.waiting.get(&waiting.caller) == Some(&waiting.call) {
-                self.waiting.remove(&waiting.caller);
-                return Some(Completion { caller: waiting.caller, call: waiting.call, answer: Err(error) });
+        while let Some(completion) = self.shared.completions.pop_front() {
+            if self.waiting.get(&completion.caller) == Some(&completion.call) {
+                self.waiting.remove(&completion.caller);
+                return Some(completion);
             }
         }
         None
@@ -40,8 +42,9 @@ impl Rti {
         let mut effects = std::mem::take(&mut shared.effects);
         execution.objects.work(&mut effects, control, |client| shared.delivery.is_congested(client));
         shared.effects = effects;
+        execution.time.work();
         execution.settle(shared);
-        if execution.objects.is_settled() {
+        if execution.objects.is_settled() && !execution.time.has_work() {
             shared.working.remove(&id);
         }
     }
@@ -53,7 +56,9 @@ impl Rti {
         }
         let has_work = |id: &&ExecutionId| {
             let congested = |client| Delivery::is_congested(&self.shared.delivery, client);
-            self.executions.get(id).is_some_and(|execution| execution.objects.has_work(congested))
+            self.executions
+                .get(id)
+                .is_some_and(|execution| execution.time.has_work() || execution.objects.has_work(congested))
         };
         let after_last = working.range((Bound::Excluded(self.shared.last_worked), Bound::Unbounded));
         after_last.chain(working).find(has_work).copied()

@@ -18,15 +18,21 @@ impl Serve for PublishObjectClassAttributesRequest {
 }
 
 impl Serve for UnpublishObjectClassRequest {
-    fn serve(self, Context { objects, effects, federate, .. }: Context<'_>) -> Served<()> {
-        objects.unpublish_attributes(effects, federate, self.object_class, None).map(Reply::Now)
+    fn serve(self, context: Context<'_>) -> Served<()> {
+        let completion = context.completion::<Self>(());
+        let Context { objects, effects, federate, .. } = context;
+        let done = objects.unpublish_attributes(effects, federate, self.object_class, None, completion)?;
+        Ok(Reply::now_if(done))
     }
 }
 
 impl Serve for UnpublishObjectClassAttributesRequest {
-    fn serve(self, Context { objects, effects, federate, .. }: Context<'_>) -> Served<()> {
-        let attributes = Some(self.attributes.as_ref());
-        objects.unpublish_attributes(effects, federate, self.object_class, attributes).map(Reply::Now)
+    fn serve(self, context: Context<'_>) -> Served<()> {
+        let completion = context.completion::<Self>(());
+        let Context { objects, effects, federate, .. } = context;
+        let (class, attributes) = (self.object_class, Some(self.attributes.as_ref()));
+        let done = objects.unpublish_attributes(effects, federate, class, attributes, completion)?;
+        Ok(Reply::now_if(done))
     }
 }
 

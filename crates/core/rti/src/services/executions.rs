@@ -95,7 +95,8 @@ impl Reception<'_> {
     /// committed so far.
     fn list<R: Request<Output = ()>>(self, report: Report) -> Served<()> {
         if self.congested {
-            let text = "a list can only be asked for by a federate that takes its callbacks: over 1 MiB waits for it";
+            let text = "a list can only be asked for by a federate that takes its callbacks: over 1 MiB of \
+                        them, or over a quarter of its queue, waits";
             return Err(RtiError::internal(text));
         }
         if self.control.nodes().len() > 1 {

@@ -19,11 +19,13 @@ mod time;
 mod transport;
 mod unbuilt;
 
+pub(crate) use time::query_answer;
+
 use crate::control::{Command, ControlPlane, Federation};
 use crate::effect::{Effect, Effects};
 use crate::limits::Growth;
 use crate::object::objects::Objects;
-use crate::proposal::{CallId, CallerId, Outcome, Proposal, Report, Waiting};
+use crate::proposal::{CallId, CallerId, Completion, Outcome, Proposal, Report, Waiting};
 use crate::time::TimeManager;
 use hla::RtiError;
 use hla::api::call_response::CallResponse as Answer;
@@ -34,7 +36,8 @@ use hla::handle::FederateHandle;
 pub(crate) enum Reply<T> {
     /// The call ends with this result.
     Now(T),
-    /// The call ends with the outcome of a proposal to the control plane.
+    /// The call ends later: with the outcome of a proposal to the control plane, or with
+    /// [`Effect::Complete`].
     Later,
 }
 
@@ -44,6 +47,13 @@ impl<T> Reply<T> {
             Reply::Now(result) => Reply::Now(f(result)),
             Reply::Later => Reply::Later,
         }
+    }
+}
+
+impl Reply<()> {
+    /// The reply of a call that is done already, or ends later.
+    fn now_if(done: bool) -> Self {
+        if done { Reply::Now(()) } else { Reply::Later }
     }
 }
 
@@ -74,6 +84,11 @@ impl Context<'_> {
     /// The federation execution as recorded by the control plane.
     pub(crate) fn federation(&self) -> &Federation {
         self.control.execution(self.objects.id).expect("an execution has its federation")
+    }
+
+    /// The end of the call with `output`, if it must wait.
+    pub(crate) fn completion<R: Request>(&self, output: R::Output) -> Completion {
+        Completion { caller: self.caller, call: self.call, answer: Ok(R::response(output)) }
     }
 
     /// A proposal whose outcome ends the call.

@@ -64,10 +64,9 @@ switches! {
 impl Serve for SetAttributeRelevanceAdvisorySwitchRequest {
     fn serve(self, mut context: Context<'_>) -> Served<()> {
         let before = std::mem::replace(&mut context.switches().attribute_relevance, self.value);
-        if self.value && !before {
-            context.objects.start_relevance(context.federate);
-        }
-        Ok(Reply::Now(()))
+        let completion = context.completion::<Self>(());
+        let starts = self.value && !before;
+        Ok(Reply::now_if(!starts || context.objects.start_relevance(context.federate, completion)))
     }
 }
 

@@ -1,22 +1,18 @@
 //! Time management (clause 8).
 
 use super::{Context, Reply, Serve, Served};
-use crate::time::AdvanceService;
-use hla::RtiError;
+use crate::control::Command;
+use crate::time::{AdvanceService, Query};
 use hla::api::*;
 
 impl Context<'_> {
-    /// Refuses to let a federate of a network of nodes regulate time or be constrained.
-    ///
-    /// A federate's logical time depends on what federates at other nodes may still send. This node
-    /// does not learn that yet, and a wrong grant would be worse than none.
-    fn refuse_in_network(&self, service: &Service) -> Result<(), RtiError> {
-        if !self.control.is_network() && !self.objects.replicated {
-            return Ok(());
+    /// In a network, makes sure that the federation execution has a time home.
+    fn need_time_home(&mut self) -> Reply<()> {
+        if self.time.is_networked() && self.federation().time_home().is_none() {
+            let (execution, node) = (self.objects.id, self.objects.node);
+            self.effects.propose(Command::SetTimeHome { execution, node });
         }
-        let text = "this RTI does not offer regulating and constrained federates in a network of nodes yet; \
-                    a single node (`meshrti serve` without a network) does";
-        Err(RtiError::internal(format!("{}: {text}", service.name)))
+        Reply::Now(())
     }
 
     /// One of the services that advance logical time (8.8 to 8.12).
@@ -27,10 +23,10 @@ impl Context<'_> {
 }
 
 impl Serve for EnableTimeRegulationRequest {
-    fn serve(self, context: Context<'_>) -> Served<()> {
-        context.refuse_in_network(Self::SERVICE)?;
+    fn serve(self, mut context: Context<'_>) -> Served<()> {
         let lookahead = context.time.decode_lookahead(self.lookahead.as_ref())?;
-        context.time.enable_regulation(context.federate, lookahead).map(Reply::Now)
+        context.time.enable_regulation(context.federate, lookahead)?;
+        Ok(context.need_time_home())
     }
 }
 
@@ -41,9 +37,9 @@ impl Serve for DisableTimeRegulationRequest {
 }
 
 impl Serve for EnableTimeConstrainedRequest {
-    fn serve(self, context: Context<'_>) -> Served<()> {
-        context.refuse_in_network(Self::SERVICE)?;
-        context.time.enable_constrained(context.federate).map(Reply::Now)
+    fn serve(self, mut context: Context<'_>) -> Served<()> {
+        context.time.enable_constrained(context.federate)?;
+        Ok(context.need_time_home())
     }
 }
 
@@ -95,6 +91,19 @@ impl Serve for DisableAsynchronousDeliveryRequest {
     }
 }
 
+/// The answer to a query that has waited for other nodes.
+pub(crate) fn query_answer(
+    query: Query,
+    time: Option<hla::time::LogicalTime>,
+    kind: hla::time::TimeKind,
+) -> call_response::CallResponse {
+    let result = query_return(time, kind);
+    match query {
+        Query::Galt => QueryGaltRequest::response(result),
+        Query::Lits => QueryLitsRequest::response(result),
+    }
+}
+
 /// The result of a query. Clients in C++ decode the time even if it is not valid.
 fn query_return(time: Option<hla::time::LogicalTime>, kind: hla::time::TimeKind) -> TimeQueryReturn {
     TimeQueryReturn {
@@ -104,13 +113,25 @@ fn query_return(time: Option<hla::time::LogicalTime>, kind: hla::time::TimeKind)
 }
 
 impl Serve for QueryGaltRequest {
-    fn serve(self, Context { objects, time, federate, .. }: Context<'_>) -> Served<Self::Output> {
+    fn serve(
+        self,
+        Context { objects, time, federate, caller, call, .. }: Context<'_>,
+    ) -> Served<Self::Output> {
+        if time.query(federate, caller, call, Query::Galt) {
+            return Ok(Reply::Later);
+        }
         Ok(Reply::Now(query_return(time.query_galt(federate), objects.time)))
     }
 }
 
 impl Serve for QueryLitsRequest {
-    fn serve(self, Context { objects, time, federate, .. }: Context<'_>) -> Served<Self::Output> {
+    fn serve(
+        self,
+        Context { objects, time, federate, caller, call, .. }: Context<'_>,
+    ) -> Served<Self::Output> {
+        if time.query(federate, caller, call, Query::Lits) {
+            return Ok(Reply::Later);
+        }
         Ok(Reply::Now(query_return(time.query_lits(federate), objects.time)))
     }
 }

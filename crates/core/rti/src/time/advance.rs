@@ -2,7 +2,7 @@
 
 use super::bound::Bound;
 use super::clock::Clock;
-use super::{TimeEvent, TimeManager};
+use super::{TimeEvent, TimeManager, TimedMessage};
 use hla::api::{self, OrderType, callback_request::CallbackRequest as Callback};
 use hla::handle::FederateHandle;
 use hla::time::LogicalTime;
@@ -41,6 +41,11 @@ impl AdvanceService {
         matches!(self, Self::TimeAdvance | Self::NextMessage)
     }
 
+    /// Whether all queued messages are delivered.
+    pub(super) const fn flushes(self) -> bool {
+        matches!(self, Self::FlushQueue)
+    }
+
     /// Whether the grant may come at the time of the next message.
     pub(super) const fn is_next_message(self) -> bool {
         matches!(self, Self::NextMessage | Self::NextMessageAvailable)
@@ -54,13 +59,30 @@ impl Clock {
         Err(RtiError::new(Exception::InTimeAdvancingState, text))
     }
 
-    pub(super) fn refuse_if_pending(&self) -> Result<(), RtiError> {
+    pub(super) fn refuse_if_regulation_pending(&self) -> Result<(), RtiError> {
+        if self.entering.is_none() {
+            return Ok(());
+        }
+        let text = "Time Regulation Enabled has not come yet";
+        Err(RtiError::new(Exception::RequestForTimeRegulationPending, text))
+    }
+
+    pub(super) fn refuse_if_constraint_pending(&self) -> Result<(), RtiError> {
         if !self.constraint_pending {
             return Ok(());
         }
         let text = "Time Constrained Enabled has not come yet";
         Err(RtiError::new(Exception::RequestForTimeConstrainedPending, text))
     }
+}
+
+/// The requests to deliver messages to a federate.
+pub(super) fn deliveries(
+    to: FederateHandle,
+    received: OrderType,
+    messages: impl Iterator<Item = TimedMessage>,
+) -> impl Iterator<Item = TimeEvent> {
+    messages.map(move |message| TimeEvent::Deliver { to, message, received })
 }
 
 impl TimeManager {
@@ -74,7 +96,8 @@ impl TimeManager {
     ) -> Result<(), RtiError> {
         let clock = self.clock_mut(federate);
         clock.refuse_if_advancing()?;
-        clock.refuse_if_pending()?;
+        clock.refuse_if_regulation_pending()?;
+        clock.refuse_if_constraint_pending()?;
         if to < clock.time {
             let text = format!("the logical time of this federate is {}, after {to}", clock.time);
             return Err(RtiError::new(Exception::LogicalTimeAlreadyPassed, text));
@@ -85,7 +108,7 @@ impl TimeManager {
         self.refresh(federate);
         if !constrained {
             self.grant(federate, service, to, to);
-        } else if service == AdvanceService::FlushQueue {
+        } else if service.flushes() && !self.query_for_flush(federate) {
             self.flush(federate, to);
         }
         Ok(())
@@ -93,24 +116,24 @@ impl TimeManager {
 
     /// Flush Queue Request delivers everything, and advances the federate as far as it may: not
     /// beyond GALT, and not beyond the first of the delivered messages.
-    fn flush(&mut self, federate: FederateHandle, to: LogicalTime) {
+    pub(super) fn flush(&mut self, federate: FederateHandle, to: LogicalTime) {
         let limit = self.limit(federate).time(self.kind);
         let clock = self.clock_mut(federate);
         let optimistic = clock.queue.least().map_or(to, |least| least.min(to));
         let reached = limit.map_or(optimistic, |limit| limit.min(optimistic));
         let granted = reached.max(clock.time);
-        self.deliver_due(federate, OrderType::Timestamp, |_| true);
-        self.grant(federate, AdvanceService::FlushQueue, granted, optimistic.max(granted));
+        self.begin_grant(federate, AdvanceService::FlushQueue, granted, optimistic.max(granted));
     }
 
     /// GALT as far as it lets a federate advance.
     fn limit(&self, federate: FederateHandle) -> Bound {
         let Some(clock) = self.clocks.get(&federate) else { return Bound::INFINITE };
-        if self.bounds.has_others(federate) || self.non_regulated_grant || clock.evolved {
-            return self.bounds.galt(federate);
+        let galt = self.galt(federate);
+        if self.has_others(federate) || self.non_regulated_grant || clock.evolved {
+            return galt;
         }
         // The switch nonRegulatedGrant of the 2025 edition is off, and GALT is undefined.
-        Bound::above(clock.time)
+        galt.min(Bound::above(clock.time))
     }
 
     /// Grants one of the pending requests that can be granted. Returns false if there is none.
@@ -119,9 +142,10 @@ impl TimeManager {
         let Some(clock) = self.clocks.get(&federate) else { return false };
         if clock.constraint_pending {
             self.begin_constraint(federate);
+        } else if clock.entering.is_some() {
+            self.begin_regulation(federate);
         } else if let Some((service, to)) = clock.target() {
-            self.deliver_due(federate, OrderType::Timestamp, |message| message <= to);
-            self.grant(federate, service, to, to);
+            self.begin_grant(federate, service, to, to);
         }
         true
     }
@@ -129,13 +153,14 @@ impl TimeManager {
     /// A federate whose need is met. All federates have the same GALT, except the one that holds
     /// it, so the least needs decide.
     fn next_granted(&self) -> Option<FederateHandle> {
-        let Some((galt, holder)) = self.bounds.least() else {
+        let Some((galt, holder)) = self.summary().least() else {
             return self
                 .needs
                 .iter()
                 .find(|&&(need, federate)| self.is_met(need, federate))
                 .map(|&(_, federate)| federate);
         };
+        let galt = galt.min(self.ceiling());
         let others = self.needs.iter().filter(|&&(_, federate)| federate != holder);
         let first = others.take(1).find(|&&(need, _)| need <= galt).map(|&(_, federate)| federate);
         let of_holder = || self.clocks.get(&holder)?.entered_need;
@@ -143,12 +168,13 @@ impl TimeManager {
     }
 
     fn is_met(&self, need: Bound, federate: FederateHandle) -> bool {
-        let pending = self.clocks.get(&federate).is_some_and(|clock| clock.constraint_pending);
-        // The switch is about advances. A constraint begins without regulating federates too.
-        need <= if pending { self.bounds.galt(federate) } else { self.limit(federate) }
+        let is_role = |clock: &Clock| clock.constraint_pending || clock.entering.is_some();
+        let pending = self.clocks.get(&federate).is_some_and(is_role);
+        // The switch is about advances. A role begins without regulating federates too.
+        need <= if pending { self.galt(federate) } else { self.limit(federate) }
     }
 
-    /// Delivers the queued messages whose time is `due`, in time-stamp order.
+    /// Delivers all queued messages whose time is `due`, in time-stamp order.
     pub(super) fn deliver_due(
         &mut self,
         federate: FederateHandle,
@@ -157,7 +183,7 @@ impl TimeManager {
     ) {
         let Some(clock) = self.clocks.get_mut(&federate) else { return };
         let messages = std::iter::from_fn(|| clock.queue.pop(&due));
-        self.events.extend(messages.map(|message| TimeEvent::Deliver { to: federate, message, received }));
+        self.events.extend(deliveries(federate, received, messages));
     }
 
     /// Advances a federate, and tells it.
@@ -171,6 +197,7 @@ impl TimeManager {
         let Some(clock) = self.clocks.get_mut(&federate) else { return };
         clock.time = time;
         clock.advancing = None;
+        clock.granting = None;
         clock.strict = service.is_strict();
         if clock.constrained {
             let promise = if service.is_strict() { Bound::above(time) } else { Bound::at(time) };
@@ -178,6 +205,11 @@ impl TimeManager {
         }
         let evolved = clock.evolved;
         if let Some(bound) = clock.send_bound() {
+            #[cfg(test)]
+            let bound = match super::tests::has_flaw(super::tests::Flaw::NoFloor) {
+                true => Bound::at(time),
+                false => bound,
+            };
             clock.regulation.iter_mut().for_each(|regulation| regulation.floor = bound);
             let finals = clock.sent.finish(bound);
             self.events.extend(finals.map(TimeEvent::DeletionFinal));

@@ -41,6 +41,16 @@ impl Bound {
         Self::at(time).0 >> 1 <= self.0 >> 1
     }
 
+    /// The number by which nodes tell each other a bound.
+    pub(super) fn to_bits(self) -> u64 {
+        self.0
+    }
+
+    /// The bound with this number.
+    pub(super) fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
     fn is_exclusive(self) -> bool {
         self.0 & 1 == 1
     }

@@ -16,6 +16,7 @@
 //! zero. Such federates are looked at one by one.
 
 use super::bound::{Bound, Delay};
+use super::summary::Summary;
 use hla::handle::FederateHandle;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,6 +27,13 @@ pub(super) struct Output {
     pub(super) bound: Bound,
     /// Set if it may send less after it has received a message.
     pub(super) conditional: Option<Conditional>,
+}
+
+impl Output {
+    /// That of a federate whose bound no message lowers.
+    pub(super) fn unconditional(bound: Bound) -> Self {
+        Self { bound, conditional: None }
+    }
 }
 
 /// How a received message lowers the bound of a federate.
@@ -84,14 +92,17 @@ impl Bounds {
         true
     }
 
-    /// The least bound, and the federate that has it.
-    pub(super) fn least(&self) -> Option<(Bound, FederateHandle)> {
-        self.by_bound.first().copied()
-    }
-
-    /// The federate that holds up `federate`: the one with the least bound among the others.
-    pub(super) fn holder(&self, federate: FederateHandle) -> Option<FederateHandle> {
-        self.by_bound.iter().map(|&(_, other)| other).find(|&other| other != federate)
+    /// The summary for other nodes.
+    pub(super) fn summary(&self) -> Summary {
+        let mut summary = Summary::default();
+        self.by_bound.iter().take(2).for_each(|&(bound, federate)| summary.bounds.add(bound, federate));
+        self.by_delay.iter().take(2).for_each(|&(delay, federate)| summary.delays.add(delay, federate));
+        for &federate in &self.with_floor {
+            if let Some(Conditional { delay, .. }) = self.outputs.get(&federate).and_then(|o| o.conditional) {
+                summary.delays.add(delay, federate);
+            }
+        }
+        summary
     }
 
     /// Whether any federate other than `federate` regulates time, that is, GALT is defined.

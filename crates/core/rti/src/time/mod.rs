@@ -5,11 +5,14 @@
 //!
 //! - [`bound`]: lower bounds on time stamps; [`bounds`]: those of all regulating federates, and
 //!   GALT in closed form;
+//! - [`summary`]: the bounds of any set of federates, in constant size;
 //! - [`clock`]: the state of one federate;
 //! - [`queue`]: messages in time-stamp order that wait for one federate;
 //! - [`role`]: regulating and constrained federates, lookahead;
-//! - [`advance`]: advances and grants;
+//! - [`advance`]: advances and grants; [`slices`]: grants that deliver very many messages;
 //! - [`retraction`]: messages that their senders can still retract;
+//! - [`network`]: the same over many nodes; [`participant`]: what a node reports, and when it uses
+//!   a result; [`carried`]: the changes that unused results tell of; [`streams`]: what it has to know of streams; [`coordinator`]: the node that merges the reports; [`message`]: their octets;
 //! - [`status`]: what is shown to people.
 //!
 //! A service changes the clock of its caller, and [`TimeManager::refresh`] enters the change into
@@ -19,19 +22,32 @@
 mod advance;
 mod bound;
 mod bounds;
+mod carried;
 mod clock;
+mod coordinator;
+mod message;
+mod network;
+mod participant;
 mod queue;
 mod retraction;
 mod role;
+mod slices;
 mod status;
+mod streams;
+mod summary;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use advance::AdvanceService;
+pub(crate) use network::Query;
 pub(crate) use queue::{Subject, TimedMessage};
-pub(crate) use status::ClockStatus;
+pub(crate) use status::Reason;
+pub(crate) use streams::{Progress, Streams};
 
+use crate::control::PublishedClass;
+use crate::proposal::{CallId, CallerId};
 use crate::stamp::Stamp;
+use base::Moment;
 use bound::Bound;
 use bounds::Bounds;
 use clock::Clock;
@@ -39,6 +55,8 @@ use hla::api::{self, OrderType, callback_request::CallbackRequest as Callback};
 use hla::handle::{FederateHandle, MessageRetractionHandle, ObjectInstanceHandle};
 use hla::time::{LogicalTime, TimeKind};
 use hla::{Exception, RtiError};
+use network::Network;
+use slices::Turn;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A change outside that time management has to know of.
@@ -47,7 +65,9 @@ pub(crate) enum TimeInput {
     /// A message in time-stamp order has arrived for a constrained federate.
     Queue { to: FederateHandle, message: Box<TimedMessage> },
     /// A federate has received a message before it was due, because it is not constrained.
-    Early { to: FederateHandle, retraction: MessageRetractionHandle },
+    Early { to: FederateHandle, retraction: MessageRetractionHandle, time: LogicalTime },
+    /// A federate of another node has retracted a message.
+    Retracted { retraction: MessageRetractionHandle, time: LogicalTime },
     /// A federate has left.
     Left(FederateHandle),
 }
@@ -69,6 +89,14 @@ pub(crate) enum TimeEvent {
     Reinstate(ObjectInstanceHandle),
     /// The deletion of an instance can no longer be retracted.
     DeletionFinal(ObjectInstanceHandle),
+    /// Tell the nodes that follow these streams that a message was retracted.
+    RetractInStreams {
+        retraction: MessageRetractionHandle,
+        time: LogicalTime,
+        streams: Vec<(PublishedClass, Option<ObjectInstanceHandle>)>,
+    },
+    /// A call that has waited is answered with this time, or that there is none.
+    Answer { caller: CallerId, call: CallId, query: Query, time: Option<LogicalTime> },
 }
 
 /// The clocks of the federates of a federation execution.
@@ -82,8 +110,18 @@ pub(crate) struct TimeManager {
     /// The bound that each waiting federate needs.
     needs: BTreeSet<(Bound, FederateHandle)>,
     events: VecDeque<TimeEvent>,
+    /// Set if the node is one of a network.
+    network: Option<Box<Network>>,
+    /// Messages that were dropped because they came below a promise.
+    late: u64,
     /// A bound or a need has changed since the last search for grants.
     changed: bool,
+    /// Federates whose grants have begun.
+    granting: VecDeque<FederateHandle>,
+    /// Messages that may still be delivered in this turn, and in any.
+    turn: Turn,
+    /// The moment of the present input. Nothing but the status depends on it.
+    now: Moment,
 }
 
 impl TimeManager {
@@ -96,8 +134,18 @@ impl TimeManager {
             bounds: Bounds::default(),
             needs: BTreeSet::new(),
             events: VecDeque::new(),
+            network: None,
+            late: 0,
             changed: false,
+            granting: VecDeque::new(),
+            turn: Turn::default(),
+            now: Moment::ZERO,
         }
+    }
+
+    /// Sets the moment of the present input.
+    pub(crate) fn set_now(&mut self, now: Moment) {
+        self.now = now;
     }
 
     /// Sets whether constrained federates advance although no other federate regulates time.
@@ -109,22 +157,29 @@ impl TimeManager {
     pub(crate) fn handle(&mut self, input: TimeInput) {
         match input {
             TimeInput::Queue { to, message } => self.enqueue(to, *message),
-            TimeInput::Early { to, retraction } => self.note_early(to, retraction),
+            TimeInput::Early { to, retraction, time } => self.note_early(to, retraction, time),
+            TimeInput::Retracted { retraction, time } => self.retracted_elsewhere(retraction, time),
             TimeInput::Left(federate) => self.leave(federate),
         }
     }
 
     /// The next request. Grants are searched for when nothing else is left to do.
     pub(crate) fn poll_event(&mut self) -> Option<TimeEvent> {
-        while self.events.is_empty() && self.changed {
-            self.changed = self.grant_next();
+        while self.events.is_empty() && !self.turn.is_over() {
+            if let Some(federate) = self.granting.pop_front() {
+                self.continue_grant(federate);
+            } else if self.changed {
+                self.changed = self.grant_next();
+            } else {
+                break;
+            }
         }
         self.events.pop_front()
     }
 
     /// Messages, and their bytes, in the queue of a federate.
     pub(crate) fn queued(&self, federate: FederateHandle) -> (usize, usize) {
-        self.clocks.get(&federate).map_or((0, 0), |clock| (clock.queue.len(), clock.queue.bytes()))
+        self.clocks.get(&federate).map_or((0, 0), Clock::queued)
     }
 
     /// The stamp of a message that `sender` sends at `time`.
@@ -170,12 +225,17 @@ impl TimeManager {
 
     /// Query GALT (8.17); `None` while it is undefined or beyond the last time.
     pub(crate) fn query_galt(&self, federate: FederateHandle) -> Option<LogicalTime> {
-        self.bounds.galt(federate).time(self.kind)
+        // A node that waits for a result grants nothing beyond a bound of its own. That bound is no
+        // GALT as long as no other federate regulates time.
+        if !self.has_others(federate) {
+            return None;
+        }
+        self.galt(federate).time(self.kind)
     }
 
     /// Query LITS (8.19); `None` while it is undefined.
     pub(crate) fn query_lits(&self, federate: FederateHandle) -> Option<LogicalTime> {
-        let queued = self.clocks.get(&federate).and_then(|clock| clock.queue.least());
+        let queued = self.clocks.get(&federate).and_then(Clock::least_queued);
         self.query_galt(federate).into_iter().chain(queued).min()
     }
 
@@ -190,6 +250,13 @@ impl TimeManager {
 
     fn enqueue(&mut self, to: FederateHandle, message: TimedMessage) {
         let Some(clock) = self.clocks.get_mut(&to) else { return };
+        // A stream that is followed from its beginning brings messages from before its receiver
+        // subscribed.
+        if !clock.promised.admits(message.time) {
+            self.late += 1;
+            tracing::debug!(?to, time = %message.time, sender = ?message.sender, "message below a promise");
+            return;
+        }
         clock.queue.insert(message);
         self.refresh(to);
     }
@@ -200,6 +267,7 @@ impl TimeManager {
         let finals = clock.sent.finish(Bound::INFINITE);
         self.events.extend(finals.map(TimeEvent::DeletionFinal));
         self.bounds.set(federate, None);
+        self.streams_changed();
         if let Some(need) = clock.entered_need {
             self.needs.remove(&(need, federate));
         }
@@ -209,8 +277,16 @@ impl TimeManager {
     /// Enters a changed clock into the sets of bounds and needs.
     fn refresh(&mut self, federate: FederateHandle) {
         let Some(clock) = self.clocks.get_mut(&federate) else { return };
-        self.changed |= self.bounds.set(federate, clock.output());
+        let output_changed = self.bounds.set(federate, clock.output(self.network.is_some()));
         let need = clock.need();
+        let phase = clock.phase();
+        if phase != clock.begun {
+            (clock.begun, clock.since) = (phase, self.now);
+        }
+        if let Some(network) = &mut self.network {
+            network.note(output_changed || need != clock.entered_need);
+        }
+        self.changed |= output_changed;
         if need != clock.entered_need {
             if let Some(before) = clock.entered_need {
                 self.needs.remove(&(before, federate));

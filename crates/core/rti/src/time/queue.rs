@@ -1,5 +1,6 @@
 //! Messages in time-stamp order that wait for one federate.
 
+use super::retraction::origin;
 use bytes::Bytes;
 use hla::handle::{
     FederateHandle, InteractionClassHandle, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle,
@@ -35,10 +36,11 @@ pub(crate) struct TimedMessage {
 /// Memory of a queued message in addition to its body.
 const MESSAGE_OVERHEAD: usize = 160;
 
-/// The queue. Messages of one sender with equal times stay in the order of their sending.
+/// The queue. Messages of one sender with equal times stay in the order of their sending, which is
+/// that of their retraction handles: they may have come in several streams.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    messages: BTreeMap<(LogicalTime, FederateHandle, u64), TimedMessage>,
+    messages: BTreeMap<(LogicalTime, FederateHandle, u32, u64), TimedMessage>,
     last: u64,
     bytes: usize,
 }
@@ -47,7 +49,8 @@ impl Queue {
     pub(super) fn insert(&mut self, message: TimedMessage) {
         self.last += 1;
         self.bytes += message.body.len() + MESSAGE_OVERHEAD;
-        self.messages.insert((message.time, message.sender, self.last), message);
+        let (_, number) = origin(message.retraction);
+        self.messages.insert((message.time, message.sender, number, self.last), message);
     }
 
     /// The least time of a message.
@@ -73,8 +76,9 @@ impl Queue {
         sender: FederateHandle,
         retraction: MessageRetractionHandle,
     ) -> bool {
-        let of_sender = self.messages.range((time, sender, 0)..=(time, sender, u64::MAX));
-        let keys = of_sender.filter(|(_, message)| message.retraction == retraction).map(|(&key, _)| key);
+        let (_, number) = origin(retraction);
+        let copies = self.messages.range((time, sender, number, 0)..=(time, sender, number, u64::MAX));
+        let keys = copies.filter(|(_, message)| message.retraction == retraction).map(|(&key, _)| key);
         let keys: Vec<_> = keys.collect();
         for key in &keys {
             let bytes = self.messages.remove(key).map_or(0, |gone| gone.body.len() + MESSAGE_OVERHEAD);
@@ -83,11 +87,8 @@ impl Queue {
         !keys.is_empty()
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.messages.len()
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes
+    /// Number of messages, and their bytes.
+    pub(super) fn size(&self) -> (usize, usize) {
+        (self.messages.len(), self.bytes)
     }
 }

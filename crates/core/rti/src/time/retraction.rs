@@ -1,11 +1,12 @@
 //! Messages that their senders can still retract (8.22, 8.23).
 //!
 //! A message can be retracted while its time stamp is strictly after the least one that its sender
-//! may still send. Until then it is remembered federate has received it before it was due.
+//! may still send. Until then its record keeps the federates that have received it early.
 
 use super::bound::Bound;
 use super::role::does_not_regulate;
 use super::{TimeEvent, TimeManager};
+use crate::control::PublishedClass;
 use crate::stamp::Stamp;
 use hla::api::{self, callback_request::CallbackRequest as Callback};
 use hla::handle::{FederateHandle, MessageRetractionHandle, ObjectInstanceHandle};
@@ -21,6 +22,8 @@ struct Retractable {
     early: BTreeSet<FederateHandle>,
     /// The instance that it deletes.
     deletes: Option<ObjectInstanceHandle>,
+    /// The streams that carried it, with the instance that it concerns.
+    streams: Vec<(PublishedClass, Option<ObjectInstanceHandle>)>,
 }
 
 /// The messages of one federate that it can still retract.
@@ -42,7 +45,7 @@ fn handle(sender: FederateHandle, number: u32) -> MessageRetractionHandle {
 }
 
 /// The sender and the number of a message.
-fn origin(handle: MessageRetractionHandle) -> (FederateHandle, u32) {
+pub(super) fn origin(handle: MessageRetractionHandle) -> (FederateHandle, u32) {
     let (high, low) = ((handle.0 >> 32) as u32, handle.0 as u32);
     (FederateHandle((high >> 12) << 12 | low >> 20), (high & 0xfff) << 20 | low & 0xf_ffff)
 }
@@ -95,7 +98,7 @@ impl TimeManager {
         clock.sent.count = number;
         let retractable = clock.send_bound().is_some_and(|bound| !bound.is_at_or_after(time));
         if retractable {
-            let message = Retractable { time, early: BTreeSet::new(), deletes };
+            let message = Retractable { time, early: BTreeSet::new(), deletes, streams: Vec::new() };
             clock.sent.retractable.insert(number, message);
             clock.sent.by_time.insert((time, number));
         }
@@ -103,11 +106,67 @@ impl TimeManager {
     }
 
     /// Notes that a federate has received a message that may still be retracted.
-    pub(crate) fn note_early(&mut self, to: FederateHandle, retraction: MessageRetractionHandle) {
+    pub(crate) fn note_early(
+        &mut self,
+        to: FederateHandle,
+        retraction: MessageRetractionHandle,
+        time: LogicalTime,
+    ) {
         let (sender, number) = origin(retraction);
         let sent = self.clocks.get_mut(&sender).map(|clock| &mut clock.sent);
         if let Some(message) = sent.and_then(|sent| sent.retractable.get_mut(&number)) {
             message.early.insert(to);
+        }
+        let is_elsewhere = !self.clocks.contains_key(&sender);
+        if let Some(network) = self.network.as_mut().filter(|_| is_elsewhere) {
+            network.early.insert(time, retraction, to);
+        }
+    }
+
+    /// Notes that a stream carries a message that its sender may retract.
+    pub(crate) fn carried(
+        &mut self,
+        retraction: MessageRetractionHandle,
+        class: PublishedClass,
+        instance: Option<ObjectInstanceHandle>,
+    ) {
+        let (sender, number) = origin(retraction);
+        let sent = self.clocks.get_mut(&sender).map(|clock| &mut clock.sent);
+        if let Some(message) = sent.and_then(|sent| sent.retractable.get_mut(&number))
+            && !message.streams.contains(&(class, instance))
+        {
+            message.streams.push((class, instance));
+        }
+    }
+
+    /// Handles that a federate of another node has retracted a message.
+    pub(super) fn retracted_elsewhere(&mut self, retraction: MessageRetractionHandle, time: LogicalTime) {
+        let (sender, _) = origin(retraction);
+        self.unqueue(sender, retraction, time);
+        let early = self.network.as_mut().map(|network| network.early.take(time, retraction));
+        self.request_retraction(&early.unwrap_or_default(), retraction);
+    }
+
+    /// Tells federates that a message which they have received was retracted (8.23).
+    fn request_retraction(&mut self, early: &BTreeSet<FederateHandle>, retraction: MessageRetractionHandle) {
+        #[cfg(test)]
+        if super::tests::has_flaw(super::tests::Flaw::RetractionForgetsEarly) {
+            return;
+        }
+        for &to in early {
+            let request = api::RequestRetraction { retraction: Some(retraction) };
+            self.notify(to, Callback::RequestRetraction(request));
+        }
+    }
+
+    /// Takes a retracted message out of all queues.
+    fn unqueue(&mut self, sender: FederateHandle, retraction: MessageRetractionHandle, time: LogicalTime) {
+        let constrained = self.clocks.iter_mut().filter(|(_, clock)| clock.constrained);
+        let shortened =
+            constrained.filter_map(|(&to, clock)| clock.unqueue(time, sender, retraction).then_some(to));
+        for to in shortened.collect::<Vec<_>>() {
+            self.events.push_back(TimeEvent::Shortened(to));
+            self.refresh(to);
         }
     }
 
@@ -129,16 +188,11 @@ impl TimeManager {
             let text = format!("{retraction:?} was retracted, or others may have acted on it");
             return Err(RtiError::new(Exception::MessageCanNoLongerBeRetracted, text));
         };
-        let constrained = self.clocks.iter_mut().filter(|(_, clock)| clock.constrained);
-        let shortened = constrained
-            .filter_map(|(&to, clock)| clock.queue.retract(message.time, federate, retraction).then_some(to));
-        for to in shortened.collect::<Vec<_>>() {
-            self.events.push_back(TimeEvent::Shortened(to));
-            self.refresh(to);
-        }
-        for &to in &message.early {
-            let request = api::RequestRetraction { retraction: Some(retraction) };
-            self.notify(to, Callback::RequestRetraction(request));
+        self.unqueue(federate, retraction, message.time);
+        self.request_retraction(&message.early, retraction);
+        if !message.streams.is_empty() {
+            let (time, streams) = (message.time, message.streams);
+            self.events.push_back(TimeEvent::RetractInStreams { retraction, time, streams });
         }
         self.events.extend(message.deletes.map(TimeEvent::Reinstate));
         Ok(())

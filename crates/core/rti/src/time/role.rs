@@ -6,7 +6,7 @@ use super::clock::Regulation;
 use super::{TimeEvent, TimeManager};
 use hla::api::{self, OrderType, callback_request::CallbackRequest as Callback};
 use hla::handle::FederateHandle;
-use hla::time::LogicalTimeInterval;
+use hla::time::{LogicalTime, LogicalTimeInterval};
 use hla::{Exception, RtiError};
 
 impl TimeManager {
@@ -38,15 +38,45 @@ impl TimeManager {
             let text = "this federate already regulates time";
             return Err(RtiError::new(Exception::TimeRegulationAlreadyEnabled, text));
         }
+        clock.refuse_if_regulation_pending()?;
         clock.refuse_if_advancing()?;
-        let start = clock.time;
+        if self.request_regulation(federate, lookahead) {
+            return Ok(());
+        }
         let others = self.clocks.iter().filter(|&(&other, clock)| other != federate && clock.constrained);
         let promised = others.map(|(_, clock)| clock.promised).max();
         let promised = promised.unwrap_or(Bound::at(self.kind.initial()));
+        let (time, floor) = self.start_of_regulation(federate, lookahead, promised);
+        self.regulate(federate, lookahead, time, floor);
+        Ok(())
+    }
+
+    /// The logical time at which a federate begins to regulate, and its floor, when constrained
+    /// federates were `promised` that nothing below that bound comes.
+    pub(super) fn start_of_regulation(
+        &mut self,
+        federate: FederateHandle,
+        lookahead: LogicalTimeInterval,
+        promised: Bound,
+    ) -> (LogicalTime, Bound) {
+        let clock = self.clock_mut(federate);
+        let (start, strict) = (clock.time, clock.strict);
         let last = promised.time(self.kind).unwrap_or(self.kind.final_time());
         let least = last.subtract(lookahead).ok();
         let time = least.map_or(start, |least| least.max(start));
-        if time > start {
+        let strict = strict && time == start;
+        (time, promised.max(Bound::at(time).after(Delay::new(lookahead, strict))))
+    }
+
+    /// Makes a federate regulate time from `time` on.
+    pub(super) fn regulate(
+        &mut self,
+        federate: FederateHandle,
+        lookahead: LogicalTimeInterval,
+        time: LogicalTime,
+        floor: Bound,
+    ) {
+        if time > self.clock_mut(federate).time {
             self.deliver_due(federate, OrderType::Timestamp, |message| message < time);
             let clock = self.clock_mut(federate);
             clock.time = time;
@@ -54,20 +84,17 @@ impl TimeManager {
             clock.promised = clock.promised.max(Bound::at(time));
         }
         let clock = self.clock_mut(federate);
-        let floor = promised.max(Bound::at(time).after(Delay::new(lookahead, clock.strict)));
+        clock.entering = None;
         clock.regulation = Some(Regulation { lookahead, floor, lowered: None });
         let enabled = api::TimeRegulationEnabled { time: Some(time.into()) };
         self.notify(federate, Callback::TimeRegulationEnabled(enabled));
         self.refresh(federate);
-        Ok(())
     }
 
     /// Disable Time Regulation (8.4). The federate can no longer retract messages.
     pub(crate) fn disable_regulation(&mut self, federate: FederateHandle) -> Result<(), RtiError> {
-        let clock = self.clock_mut(federate);
-        if clock.regulation.take().is_none() {
-            return Err(does_not_regulate());
-        }
+        let clock = self.clocks.get_mut(&federate).ok_or_else(does_not_regulate)?;
+        clock.regulation.take().ok_or_else(does_not_regulate)?;
         let finals = clock.sent.finish(Bound::INFINITE);
         self.events.extend(finals.map(TimeEvent::DeletionFinal));
         self.refresh(federate);
@@ -82,9 +109,10 @@ impl TimeManager {
             let text = "this federate is already time-constrained";
             return Err(RtiError::new(Exception::TimeConstrainedAlreadyEnabled, text));
         }
-        clock.refuse_if_pending()?;
+        clock.refuse_if_constraint_pending()?;
         clock.refuse_if_advancing()?;
         clock.constraint_pending = true;
+        self.take_part();
         self.refresh(federate);
         Ok(())
     }
@@ -101,29 +129,23 @@ impl TimeManager {
         self.refresh(federate);
     }
 
-    /// Disable Time Constrained (8.7). Queued messages are delivered in receive order, and a
+    /// Disable Time Constrained (8.7). Queued messages are delivered in receive order, and then a
     /// pending advance is granted.
     pub(crate) fn disable_constrained(&mut self, federate: FederateHandle) -> Result<(), RtiError> {
-        let clock = self.clock_mut(federate);
-        if !clock.constrained {
+        let Some(clock) = self.clocks.get_mut(&federate).filter(|clock| clock.constrained) else {
             let text = "this federate is not time-constrained";
             return Err(RtiError::new(Exception::TimeConstrainedIsNotEnabled, text));
-        }
+        };
         clock.constrained = false;
-        let advancing = clock.advancing;
+        clock.draining = true;
         self.events.push_back(TimeEvent::Constrained { federate, on: false });
-        self.refresh(federate);
-        self.deliver_due(federate, OrderType::Receive, |_| true);
-        if let Some((service, to)) = advancing {
-            self.grant(federate, service, to, to);
-        }
+        self.continue_drain(federate);
         Ok(())
     }
 
     /// Enables or disables asynchronous delivery.
     pub(crate) fn set_asynchronous(&mut self, federate: FederateHandle, on: bool) -> Result<(), RtiError> {
-        let clock = self.clock_mut(federate);
-        if clock.asynchronous == on {
+        if self.clocks.get(&federate).is_some_and(|clock| clock.asynchronous) == on {
             let (exception, text) = match on {
                 true => (Exception::AsynchronousDeliveryAlreadyEnabled, "asynchronous delivery is enabled"),
                 false => {
@@ -132,7 +154,7 @@ impl TimeManager {
             };
             return Err(RtiError::new(exception, text));
         }
-        clock.asynchronous = on;
+        self.clock_mut(federate).asynchronous = on;
         self.refresh(federate);
         Ok(())
     }
@@ -144,7 +166,7 @@ impl TimeManager {
         lookahead: LogicalTimeInterval,
     ) -> Result<(), RtiError> {
         let last = self.kind.final_time();
-        let clock = self.clock_mut(federate);
+        let clock = self.clocks.get_mut(&federate).ok_or_else(does_not_regulate)?;
         let (Some(bound), Some(before)) = (clock.send_bound(), clock.regulation) else {
             return Err(does_not_regulate());
         };

@@ -1,10 +1,65 @@
-//! The closed form of GALT against plain iteration of its definition.
+//! The closed form of GALT against plain iteration of its definition, and the protocol of several
+//! nodes.
+
+mod nodes;
 
 use super::bound::{Bound, Delay};
 use super::bounds::{Bounds, Conditional, Output};
+use super::summary::Summary;
 use hla::handle::FederateHandle;
 use hla::time::{LogicalTime, LogicalTimeInterval, TimeKind};
 use proptest::prelude::*;
+use std::cell::Cell;
+
+/// A deliberate mistake of this machine. The tests must notice each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Flaw {
+    /// Senders do not vouch for messages on their way.
+    NoVouching,
+    /// Results are used before the messages that they presuppose have arrived.
+    NoPositions,
+    /// A grant reopens times at which nothing was to be sent any more.
+    NoFloor,
+    /// Nobody is told that some federate is conditional.
+    ConditionalUntold,
+    /// A node ceases to vouch when it hears of a result, and not when it uses the result.
+    VouchesTooShort,
+    /// Federates that have a message already do not hear of its retraction.
+    RetractionForgetsEarly,
+    /// Messages of a dead node are delivered after its removal.
+    DeadNodeHeard,
+    /// Reports and results from before a node was removed are used after it.
+    OldEpochs,
+}
+
+impl Flaw {
+    pub(super) const ALL: [Self; 8] = [
+        Self::NoVouching,
+        Self::NoPositions,
+        Self::NoFloor,
+        Self::ConditionalUntold,
+        Self::VouchesTooShort,
+        Self::RetractionForgetsEarly,
+        Self::DeadNodeHeard,
+        Self::OldEpochs,
+    ];
+}
+
+thread_local! {
+    static FLAW: Cell<Option<Flaw>> = const { Cell::new(None) };
+}
+
+/// Whether the machine makes this mistake now.
+pub(super) fn has_flaw(flaw: Flaw) -> bool {
+    FLAW.get() == Some(flaw)
+}
+
+fn with_flaw<T>(flaw: Flaw, run: impl FnOnce() -> T) -> T {
+    FLAW.set(Some(flaw));
+    let result = run();
+    FLAW.set(None);
+    result
+}
 
 fn time(kind: TimeKind, number: u32) -> LogicalTime {
     match kind {
@@ -74,6 +129,18 @@ fn check(outputs: &[Output]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// The summaries of two parts of the federates, merged.
+fn merged(outputs: &[Output], parts: &[bool]) -> Summary {
+    let mut bounds = [Bounds::default(), Bounds::default()];
+    for (at, output) in outputs.iter().enumerate() {
+        let part = usize::from(parts.get(at).copied().unwrap_or(false));
+        bounds[part].set(FederateHandle(at as u32), Some(*output));
+    }
+    let [one, other] = bounds.map(|bounds| bounds.summary());
+    assert_eq!(one.merge(other), other.merge(one));
+    one.merge(other)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
@@ -89,6 +156,24 @@ proptest! {
         outputs in proptest::collection::vec(output(TimeKind::Float64), 0..7),
     ) {
         check(&outputs)?;
+    }
+
+    /// Without floors exactly; with floors no higher.
+    #[test]
+    fn merged_summaries_have_the_closed_form(
+        outputs in proptest::collection::vec(output(TimeKind::Integer64), 0..7),
+        parts in proptest::collection::vec(any::<bool>(), 7),
+    ) {
+        let summary = merged(&outputs, &parts);
+        let unfloored: Vec<_> = outputs.iter().map(|output| {
+            let conditional = output.conditional.map(|c| Conditional { floor: None, ..c });
+            Output { conditional, ..*output }
+        }).collect();
+        for at in 0..=outputs.len() {
+            let galt = summary.galt(FederateHandle(at as u32));
+            prop_assert_eq!(galt, iterated(&unfloored, at));
+            prop_assert!(galt <= iterated(&outputs, at));
+        }
     }
 
     #[test]

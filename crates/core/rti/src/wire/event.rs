@@ -6,8 +6,10 @@ use crate::control::{NodeId, PublishedClass};
 use crate::stamp::Stamp;
 use bytes::Bytes;
 use hla::handle::{
-    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectInstanceHandle, TransportationTypeHandle,
+    AttributeHandle, FederateHandle, InteractionClassHandle, MessageRetractionHandle, ObjectInstanceHandle,
+    TransportationTypeHandle,
 };
+use hla::time::ENCODED_LEN;
 use router::WireError;
 
 /// A position in a stream: its messages up to this number.
@@ -108,6 +110,15 @@ pub(crate) enum StreamEvent {
         instance: ObjectInstanceHandle,
         payload: Box<Payload>,
     },
+    /// The sender of a message in time-stamp order has retracted it (8.22).
+    Retracted {
+        /// The instance that the message concerns.
+        instance: Option<ObjectInstanceHandle>,
+        retraction: MessageRetractionHandle,
+        time: [u8; ENCODED_LEN],
+    },
+    /// The removal of an instance in time-stamp order can no longer be retracted.
+    RemovalFinal(ObjectInstanceHandle),
     /// The node no longer publishes the class, until it announces that it does so again.
     Ended,
 }
@@ -121,6 +132,8 @@ const UPDATED: u8 = 6;
 const SENT: u8 = 7;
 const DIRECTED: u8 = 8;
 const ENDED: u8 = 9;
+const RETRACTED: u8 = 10;
+const REMOVAL_FINAL: u8 = 11;
 /// Set in the octet of the kind if a [`Position`] follows. Most messages have none, and need no
 /// octet for it.
 const AFTER: u8 = 0x80;
@@ -134,7 +147,9 @@ impl StreamEvent {
             | StreamEvent::Disowned { instance, .. }
             | StreamEvent::Transported { instance, .. }
             | StreamEvent::Ordered { instance, .. }
+            | StreamEvent::RemovalFinal(instance)
             | StreamEvent::Updated { instance, .. } => Some(*instance),
+            StreamEvent::Retracted { instance, .. } => *instance,
             StreamEvent::Sent(_) | StreamEvent::Directed { .. } | StreamEvent::Ended => None,
         }
     }
@@ -148,10 +163,29 @@ impl StreamEvent {
             StreamEvent::Updated { payload, .. }
             | StreamEvent::Sent(payload)
             | StreamEvent::Directed { payload, .. } => payload.producer,
-            StreamEvent::Transported { .. } | StreamEvent::Ordered { .. } | StreamEvent::Ended => {
-                FederateHandle::INVALID
-            }
+            StreamEvent::Transported { .. }
+            | StreamEvent::Ordered { .. }
+            | StreamEvent::Retracted { .. }
+            | StreamEvent::RemovalFinal(_)
+            | StreamEvent::Ended => FederateHandle::INVALID,
         }
+    }
+
+    /// The stamp of a message that was sent in time-stamp order.
+    pub(crate) fn stamp_in_time(&self) -> Option<Stamp> {
+        let stamp = match self {
+            StreamEvent::Updated { payload, .. }
+            | StreamEvent::Sent(payload)
+            | StreamEvent::Directed { payload, .. } => payload.stamp,
+            StreamEvent::Removed { stamp, .. } => *stamp,
+            _ => None,
+        };
+        stamp.filter(|stamp| stamp.is_in_time())
+    }
+
+    /// Whether the logical time of receivers depends on it.
+    pub(crate) fn is_in_time(&self) -> bool {
+        matches!(self, StreamEvent::Retracted { .. }) || self.stamp_in_time().is_some()
     }
 
     const fn kind(&self) -> u8 {
@@ -165,6 +199,8 @@ impl StreamEvent {
             StreamEvent::Sent(_) => SENT,
             StreamEvent::Directed { .. } => DIRECTED,
             StreamEvent::Ended => ENDED,
+            StreamEvent::Retracted { .. } => RETRACTED,
+            StreamEvent::RemovalFinal(_) => REMOVAL_FINAL,
         }
     }
 
@@ -205,6 +241,12 @@ impl StreamEvent {
                 out.number(instance.0);
                 payload.write(out);
             }
+            StreamEvent::Retracted { instance, retraction, time } => {
+                out.number(instance.unwrap_or_default().0);
+                out.number(retraction.0);
+                out.slice(time);
+            }
+            StreamEvent::RemovalFinal(instance) => out.number(instance.0),
             StreamEvent::Ended => {}
         }
     }
@@ -241,7 +283,18 @@ impl StreamEvent {
                 payload: Payload::read(r)?,
             },
             ENDED => StreamEvent::Ended,
-            other => return Err(WireError(format!("{other} is no kind of event (1 to 9)"))),
+            RETRACTED => {
+                let instance = ObjectInstanceHandle(r.u64("an instance")?);
+                let retraction = MessageRetractionHandle(r.u64("a retraction handle")?);
+                let mut time = [0; ENCODED_LEN];
+                for octet in &mut time {
+                    *octet = r.u8("a time")?;
+                }
+                let instance = instance.is_valid().then_some(instance);
+                StreamEvent::Retracted { instance, retraction, time }
+            }
+            REMOVAL_FINAL => StreamEvent::RemovalFinal(instance(r)?),
+            other => return Err(WireError(format!("{other} is no kind of event (1 to 11)"))),
         })
     }
 }
@@ -288,7 +341,7 @@ impl Framed {
             watermark.after = Some(Position::read(&mut r)?);
         }
         let event = StreamEvent::read(kind & !AFTER, &mut r)?;
-        r.end(Self { watermark, event })
+        Ok(r.end(Self { watermark, event })?)
     }
 }
 
@@ -301,7 +354,7 @@ impl Position {
 
     fn read(r: &mut Reader) -> Result<Self, WireError> {
         let class = class(r)?;
-        let node = r.node("a node")?;
+        let node = NodeId(r.u16("a node")?);
         Ok(Self { class, node, number: r.u64("a number")? })
     }
 }
@@ -327,7 +380,7 @@ impl Record {
 
     pub(crate) fn read(r: &mut Reader) -> Result<Self, WireError> {
         let instance = instance(r)?;
-        let registrar = r.node("the node that registered an instance")?;
+        let registrar = NodeId(r.u16("the node that registered an instance")?);
         let producer = FederateHandle(r.u32("a producer")?);
         let name = r.text("a name")?;
         let attributes = r.list("the number of attributes", |r| {
@@ -336,7 +389,7 @@ impl Record {
             let transportation = u32::try_from(how >> 1)
                 .map_err(|_| WireError("a transportation type has 32 bits".to_owned()))?;
             let transportation = TransportationTypeHandle(transportation);
-            Ok(RecordedAttribute { owner, transportation, time_stamped: how & 1 == 1 })
+            Ok::<_, WireError>(RecordedAttribute { owner, transportation, time_stamped: how & 1 == 1 })
         })?;
         Ok(Self { instance, registrar, producer, name, attributes })
     }

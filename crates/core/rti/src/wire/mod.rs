@@ -4,18 +4,23 @@
 //! preceded by their length. Values are slices of the received buffer: nothing is copied. All input
 //! is checked.
 
-mod codec;
 mod event;
 mod packet;
 mod payload;
 mod peer_message;
 
-pub(crate) use codec::{Reader, Writer};
 pub(crate) use event::{Framed, Position, Record, RecordedAttribute, StreamEvent, Watermark};
-pub(crate) use packet::{Kind, PACKET_OVERHEAD, StreamId, messages, put_message};
+pub(crate) use packet::{
+    Kind, PACKET_OVERHEAD, StreamId, class as read_class, messages, put_class, put_message,
+};
 pub use packet::{NetTopic, Packet};
 pub(crate) use payload::{HandleValue, Payload, RegionSet, Values};
 pub(crate) use peer_message::{Declaration, ObjectMessage, PeerMessage, StreamMessage, SubscribedAttribute};
+
+pub(crate) use base::Writer;
+
+/// Numbers are varints.
+pub(crate) type Reader = base::Reader<base::Varint>;
 
 #[cfg(test)]
 mod tests;

@@ -66,13 +66,13 @@ impl StreamId {
 }
 
 /// Writes a class: its kind and its handle.
-pub(super) fn put_class(out: &mut impl Writer, class: PublishedClass) {
+pub(crate) fn put_class(out: &mut impl Writer, class: PublishedClass) {
     let (kind, class) = kind_and_handle(class);
     out.octet(kind);
     out.number(class);
 }
 
-pub(super) fn class(r: &mut Reader) -> Result<PublishedClass, WireError> {
+pub(crate) fn class(r: &mut Reader) -> Result<PublishedClass, WireError> {
     let kind = r.u8("the kind of class")?;
     let class = r.u32("a class")?;
     match kind {
@@ -101,7 +101,7 @@ impl Wire for NetTopic {
         let mut r = Reader::new(body);
         let execution = ExecutionId(r.u32("an execution")?);
         let class = class(&mut r)?;
-        r.end(Self::new(execution, class))
+        Ok(r.end(Self::new(execution, class))?)
     }
 }
 
@@ -167,7 +167,7 @@ pub(crate) fn messages(batch: Bytes) -> impl Iterator<Item = Result<Bytes, WireE
         if message.is_err() {
             reader = None;
         }
-        Some(message)
+        Some(message.map_err(WireError::from))
     })
 }
 
@@ -285,7 +285,7 @@ impl Wire for Packet {
         let mut r = Reader::new(body);
         let execution = ExecutionId(r.u32("an execution")?);
         let topic = NetTopic::new(execution, class(&mut r)?);
-        let sender = r.node("the sender")?;
+        let sender = NodeId(r.u16("the sender")?);
         let kind = r.u8("the kind of packet")?;
         let stream = if kind & OTHER_STREAM == 0 { topic.class() } else { class(&mut r)? };
         let number = r.u64("a number")?;

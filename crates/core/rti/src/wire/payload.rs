@@ -82,12 +82,12 @@ impl Payload {
         let stamp = if parts & STAMPED == 0 { None } else { Some(Stamp::read_wire(r)?) };
         let mut regions = Vec::new();
         if parts & REGIONS != 0 {
-            regions = r.list("the number of regions", |r| Ok(RegionHandle(r.u32("a region")?)))?;
+            regions = r.list("the number of regions", |r| r.u32("a region").map(RegionHandle))?;
         }
         let regions = regions.into();
         let mut payload =
             Box::new(Self { producer, transportation, tag, stamp, regions, values: Values::new() });
-        for _ in 0..r.count("the number of values")? {
+        for _ in 0..r.count("the number of values", 1)? {
             payload.values.push(HandleValue { handle: r.u32("a handle")?, value: r.octets("a value")? });
         }
         Ok(payload)

@@ -44,6 +44,8 @@ pub(crate) enum PeerMessage {
     Stream(PublishedClass, StreamMessage),
     /// About federates and object instances.
     Objects(ObjectMessage),
+    /// About logical time, in the encoding of time management.
+    Time(Bytes),
 }
 
 /// Messages by which streams are followed, repaired and left.
@@ -128,7 +130,8 @@ impl PeerMessage {
     /// Whether another node waits for it, and its order among messages about streams does not
     /// matter.
     pub(crate) fn is_urgent(&self) -> bool {
-        self.is_request() || matches!(self, PeerMessage::Objects(ObjectMessage::ReportTransportation { .. }))
+        let is_report = matches!(self, PeerMessage::Objects(ObjectMessage::ReportTransportation { .. }));
+        self.is_request() || is_report || matches!(self, PeerMessage::Time(_))
     }
 
     /// The latest federate it mentions.
@@ -139,7 +142,7 @@ impl PeerMessage {
                 declarations.iter().map(Declaration::federate).max()
             }
             PeerMessage::Stream(_, StreamMessage::SnapshotPart { records, .. }) => of_records(records),
-            PeerMessage::Stream(_, _) => None,
+            PeerMessage::Stream(_, _) | PeerMessage::Time(_) => None,
             PeerMessage::Objects(message) => match message {
                 ObjectMessage::Declare(declaration) => Some(declaration.federate()),
                 ObjectMessage::Provide { requester, .. } | ObjectMessage::ProvideClass { requester, .. } => {
@@ -171,6 +174,10 @@ impl PeerMessage {
                 out.put_u8(message.kind());
                 message.write(&mut out);
             }
+            PeerMessage::Time(body) => {
+                out.put_u8(TIME);
+                out.put_slice(body);
+            }
         }
         out.freeze()
     }
@@ -189,14 +196,19 @@ impl PeerMessage {
         let message = if kind < FIRST_OF_OBJECTS {
             let class = class(&mut r)?;
             Self::Stream(class, StreamMessage::read(kind, &mut r)?)
+        } else if kind == TIME {
+            Self::Time(r.rest())
         } else {
             Self::Objects(ObjectMessage::read(kind, &mut r)?)
         };
-        r.end(message)
+        Ok(r.end(message)?)
     }
 }
 
-/// Smaller kinds belong to [`StreamMessage`], the others to [`ObjectMessage`].
+/// The kind of [`PeerMessage::Time`].
+const TIME: u8 = 32;
+
+/// Smaller kinds belong to [`StreamMessage`], those up to 22 to [`ObjectMessage`].
 const FIRST_OF_OBJECTS: u8 = 16;
 
 impl StreamMessage {
@@ -358,7 +370,7 @@ impl ObjectMessage {
             },
             22 => ObjectMessage::Removed {
                 instances: r
-                    .list("the number of instances", |r| Ok(ObjectInstanceHandle(r.u64("an instance")?)))?,
+                    .list("the number of instances", |r| r.u64("an instance").map(ObjectInstanceHandle))?,
             },
             other => {
                 return Err(WireError(format!("{other} is no kind of message about objects (16 to 22)")));
@@ -409,7 +421,7 @@ impl Declaration {
         }
         let class = ObjectClassHandle(r.u32("an object class")?);
         let attributes = r.list("the number of attributes", |r| {
-            Ok(SubscribedAttribute {
+            Ok::<_, WireError>(SubscribedAttribute {
                 attribute: AttributeHandle(r.u32("an attribute")?),
                 active: r.flag("how it is subscribed")?,
                 rate: r.text("an update rate designator")?,

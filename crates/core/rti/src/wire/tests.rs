@@ -258,7 +258,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_cut_short_is_refused(message in message(), event in event(), cut in 1..20usize) {
+    fn truncated_messages_are_refused(message in message(), event in event(), cut in 1..20usize) {
         let body = message.encode(ExecutionId(1), 0);
         let shorter = body.slice(..body.len().saturating_sub(cut));
         prop_assert!(PeerMessage::decode(shorter).is_err());

@@ -280,6 +280,12 @@ pub(crate) fn reserve(name: &str) -> Call {
     Call::ReserveObjectInstanceNameRequest(api::ReserveObjectInstanceNameRequest { object_instance_name })
 }
 
+pub(crate) fn reserve_all(names: impl Iterator<Item = String>) -> Call {
+    Call::ReserveMultipleObjectInstanceNamesRequest(api::ReserveMultipleObjectInstanceNamesRequest {
+        object_instance_names: names.collect(),
+    })
+}
+
 pub(crate) fn list_members(federation: &str) -> Call {
     Call::ListFederationExecutionMembersRequest(api::ListFederationExecutionMembersRequest {
         federation_name: federation.to_owned(),

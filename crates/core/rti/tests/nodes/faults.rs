@@ -21,7 +21,7 @@ pub(crate) fn is_sound(notified: &[String]) -> bool {
 }
 
 #[test]
-fn what_was_said_behind_a_partition_arrives_when_it_heals() -> Refused {
+fn messages_from_behind_a_partition_arrive_when_it_heals() -> Refused {
     let mut cluster = Cluster::new(2, &[], SOUND, 0);
     let [a, b] = cluster.join_all();
     a.publish("C", &["a"])?;

@@ -44,7 +44,7 @@ fn instances_are_discovered_as_known_classes_and_reflected() -> Refused {
 }
 
 #[test]
-fn what_is_said_before_anybody_can_have_heard_of_it_arrives() -> Refused {
+fn messages_sent_before_anybody_follows_arrive() -> Refused {
     under_faults(|faults, seed| {
         let mut cluster = Cluster::new(2, &[], faults, seed);
         let [a, b] = cluster.join_all();
@@ -379,7 +379,7 @@ fn a_late_node_gets_a_snapshot_in_parts() -> Refused {
 }
 
 #[test]
-fn what_a_single_node_had_before_it_became_one_of_many_is_discovered() -> Refused {
+fn instances_of_a_former_single_node_are_discovered() -> Refused {
     under_faults(|faults, seed| {
         let mut cluster = Cluster::apart(2, &[], faults, seed, |_| {});
         let [a, b] = cluster.join_all();

@@ -353,3 +353,32 @@ fn the_instances_of_a_federation_execution_that_is_over_are_freed_in_slices() ->
     assert_eq!(work_off(&world), 2, "5,000 each, the first ones at once");
     Ok(())
 }
+
+/// A module of an edition that gives class `C` one attribute.
+fn module_of(year: u32, attribute: &str) -> api::FomModule {
+    let namespace = format!("http://standards.ieee.org/IEEE1516-{year}");
+    let content = format!(
+        "<objectModel xmlns='{namespace}'><objects><objectClass><name>HLAobjectRoot</name><objectClass>\
+         <name>C</name><attribute><name>{attribute}</name></attribute></objectClass></objectClass></objects>\
+         </objectModel>"
+    );
+    let file = api::FileFomModule { name: format!("{attribute}.xml"), content: content.into() };
+    api::FomModule { fom_module: Some(api::fom_module::FomModule::File(file)) }
+}
+
+#[test]
+fn the_edition_of_the_modules_decides_how_they_are_merged() {
+    let world = World::new(&[]);
+    let f = world.connected("A");
+    let create = |name: &str, years: [u32; 2]| {
+        let modules = [module_of(years[0], "a"), module_of(years[1], "b")];
+        let request = api::CreateFederationExecutionWithModulesRequest {
+            federation_name: name.to_owned(),
+            fom_modules: Some(modules.into_iter().collect()),
+        };
+        f.plain(Call::CreateFederationExecutionWithModulesRequest(request))
+    };
+    assert_eq!(create("Old", [2010, 2010]), Err(InconsistentFOM), "a class may not be extended");
+    assert_eq!(create("New", [2025, 2025]), Ok(()));
+    assert_eq!(create("Both", [2010, 2025]), Ok(()), "a model of 2025 takes modules of both");
+}

@@ -364,7 +364,7 @@ fn best_effort_values_are_thinned_out_to_the_rate_asked_for() -> Refused {
 }
 
 #[test]
-fn what_is_queued_for_a_federate_comes_in_order_and_complete() -> Refused {
+fn queued_callbacks_arrive_in_order_and_complete() -> Refused {
     let (world, [a, b]) = World::join(&[]);
     a.publish("C", &["a", "b"])?;
     a.publish_interaction("I")?;

@@ -207,7 +207,7 @@ fn a_job_that_panics_costs_its_caller_an_exception() {
 }
 
 #[test]
-fn what_waits_to_be_read_is_bounded() {
+fn modules_that_wait_to_be_read_are_bounded() {
     let mut d = Driver::new(Config { fom_waiting_calls_max: 1, ..Config::default() });
     d.create(1, "F", &[&long("A")]);
     d.create(2, "G", &[&long("A")]);

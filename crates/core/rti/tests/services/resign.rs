@@ -166,7 +166,7 @@ fn callbacks_that_waited_for_a_federate_are_dropped_when_it_resigns() -> Refused
 }
 
 #[test]
-fn what_a_federate_sent_before_it_left_is_delivered() -> Refused {
+fn messages_sent_before_a_resignation_are_delivered() -> Refused {
     let (_, [a, b]) = World::join(&[]);
     a.publish_interaction("I")?;
     b.subscribe_interaction("I")?;

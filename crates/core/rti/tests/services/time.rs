@@ -215,6 +215,8 @@ fn cases_92_and_93_the_order_of_messages() -> Refused {
             assert_eq!(b.callbacks(), [receive(3, 3), "granted(3)".to_owned()]);
             b.nmra(10)?;
             assert_eq!(b.callbacks(), [receive(1, 5), receive(2, 5), "granted(5)".to_owned()]);
+            b.nmr(9)?;
+            assert_eq!(b.callbacks(), ["granted(9)"], "no message is left up to 9");
         } else {
             b.tar(10)?;
             let expected =

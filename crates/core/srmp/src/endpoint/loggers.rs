@@ -141,6 +141,7 @@ impl Loggers {
     }
 
     fn note_of_site(&mut self, now: Moment, member: MemberId) {
+        // Searched through only when it is full: members come and go slowly.
         if self.site.len() >= SITE_MEMBERS_MAX {
             self.site.retain(|_, heard| now.since(*heard) < SITE_MEMBER_LASTS);
         }
@@ -156,6 +157,7 @@ impl Loggers {
             priority: self.config.rank_priority(),
             is_overloaded: self.is_overloaded(now),
             loss,
+            // The median: one member far away must not decide about the logger of all.
             rtt: rtts.get(rtts.len() / 2).copied().unwrap_or_default(),
             uptime: now.since(self.begun),
             member: me,
@@ -256,6 +258,7 @@ impl Endpoint {
     /// advertisement was lost.
     fn hear_transfer(&mut self, now: Moment, member: MemberId) {
         let Some(loggers) = self.loggers.as_mut().filter(|loggers| loggers.config.site) else { return };
+        // The logger serves. A standby that served as well would send everything twice.
         loggers.stand_in = None;
         if let Some(election) = &mut loggers.election {
             election.hear_transfer(now, member);
@@ -267,9 +270,11 @@ impl Endpoint {
 
     /// A logger reports that it is fetching a version.
     pub(super) fn handle_pending(&mut self, now: Moment, pending: Pending) {
+        // Half as long again as the other member waits itself, so that it can pass its repair on.
         let wait = pending.upstream.saturating_mul(3) / 2 + Duration::from_millis(10);
         let Pending { origin, data, sn, .. } = pending;
         let Some(remote) = self.members.get_mut(origin.member) else { return };
+        // Zero: the other member has not heard the epoch yet.
         let known = remote.epoch == origin.epoch || origin.epoch.0 == 0;
         let Some(remote_sender) = remote.sender.as_mut().filter(|_| known) else { return };
         remote_sender.origin.pending(now, &mut self.receive, data, sn, wait);
@@ -321,6 +326,7 @@ impl Endpoint {
             }
             Some(Outcome::SteppedDown(state)) => {
                 loggers.counters.step_downs += 1;
+                // Its children ask the next logger. Its own gaps are no longer its business.
                 loggers.missing.clear();
                 loggers.jobs.clear();
                 (loggers.global_at, loggers.decide_at) = (Moment::MAX, Moment::MAX);
@@ -371,6 +377,7 @@ impl Endpoint {
             state,
             tier: loggers.region.tier(),
             rank: rank.0,
+            // One octet on the wire. The rank does not distinguish larger numbers.
             children: children.min(255) as u8,
             flags,
             parent,
@@ -439,6 +446,7 @@ impl Endpoint {
         let header = self.header(now, kind, if local { Flags::LOCAL } else { Flags::empty() });
         let len = self.finish(&header, to).unwrap_or(0);
         if !local {
+            // Traffic within the site does not cross the lines that the rate is about.
             self.shaper.charge(now, crate::rate::Class::Control, len);
         }
         len
@@ -456,10 +464,13 @@ impl Endpoint {
         let Some(loggers) = &mut self.loggers else { return };
         let limits = &self.config.limits;
         let Some(remote) = self.members.get_mut(member) else { return };
+        // Each probe is answered with a datagram. Without a limit, a member could make this one
+        // flood another.
         if !remote.may_ask(now, limits.nacks_per_second, limits.nacks_burst) {
             return;
         }
         // The logger also measures round-trip times, when members probe it.
+        // The probe of a member is answered with one of its own.
         let back = (local && loggers.is_active()).then(|| {
             loggers.nonce = loggers.nonce.wrapping_add(1).max(1);
             Record::Probe(Probe { nonce: loggers.nonce, stamp })
@@ -510,6 +521,7 @@ impl Endpoint {
             let me = self.config.member;
             let probe = self.loggers.as_mut().and_then(|loggers| loggers.view.poll_probe(now));
             let Some((to, nonce)) = probe else { return };
+            // The view contains this member too, which needs no probe.
             if to != me {
                 self.put_probe(now, to, nonce, true);
             }

@@ -274,13 +274,6 @@ impl Endpoint {
         remote_sender.into_iter().flat_map(|remote_sender| remote_sender.origin.messages())
     }
 
-    /// The digest of the state held of a member, comparable to the member's own. A joining member
-    /// sends it to request the rest.
-    pub fn digest_of(&self, member: MemberId) -> Option<crate::wire::Digest> {
-        let remote_sender = self.members.remotes.get(&member).and_then(|remote| remote.sender.as_ref());
-        remote_sender.map(|remote_sender| remote_sender.origin.digest())
-    }
-
     /// The share of this member's mode 1 messages that some receiver misses after the first
     /// sending, as recent reports and NACKs show it. From above 0.8 until it falls to 0.5, a copy
     /// costs no more than the repair that it saves. Below that a copy may still be worth paying for

@@ -164,6 +164,7 @@ impl Endpoint {
     /// Requests a comparison of the state held of a source with that of others.
     pub(super) fn want_state(&mut self, now: Moment, member: MemberId) {
         let Some(loggers) = self.loggers.as_mut().filter(|loggers| loggers.joiner.enabled) else { return };
+        // A transfer brings everything. With an interest in a part, single requests are cheaper.
         if self.receive.interest.covers_all_of(member) {
             loggers.joiner.wanted.entry(member).or_insert((now, 0));
         }

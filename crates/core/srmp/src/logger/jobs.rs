@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_in_on_the_way_has_the_rest_first_and_then_the_beginning() {
+    fn a_late_receiver_gets_the_rest_first_and_then_the_beginning() {
         assert_eq!(transferred(&[]), [1, 2, 3, 4]);
         assert_eq!(transferred(&[0]), [1, 2, 3, 4]);
         assert_eq!(transferred(&[2]), [1, 2, 3, 4, 1, 2]);

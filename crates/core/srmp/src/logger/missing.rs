@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_is_told_of_what_is_new_enough_and_room_is_limited() {
+    fn waiting_members_get_recent_state_and_room_is_limited() {
         let mut messages = MissingSet::new(SnSpace::V3, 2);
         let of = |data| (MemberId(1), DataId(data));
         let at = Moment::from_secs;

@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_answer_is_given_up() {
+    fn a_silent_peer_is_given_up() {
         let mut world = World::new(20, |_, _| 100 * MS);
         world.settle();
         let child = world.all.iter().position(|one| one.parent() != MemberId::NOBODY).expect("a child");

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_asks_for_goes_first() {
+    fn unrequested_data_is_dropped_first() {
         let mut store = Store::new(SnSpace::V3, 3 * (ENTRY_BYTES + 100));
         for data in 0..3 {
             store.put(origin(1, 1), Dsn::whole(DataId(data), Sn(0)), &[7; 100], &shape(100));

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn who_gives_state_to_the_site_is_its_logger_until_somebody_says_so() {
+    fn a_provider_of_state_is_the_logger_until_told_otherwise() {
         let mut view = view();
         let at = Moment::from_millis;
         assert!(view.hear_transfer(at(0), A));

@@ -128,6 +128,8 @@ impl LossHistory {
             return Observation::Next;
         };
         let offset = self.space.offset(seq, newest.seq);
+        // A sender that was started again, or a cut of many seconds. As losses the gap would hold
+        // the rate down for minutes.
         if offset.unsigned_abs() > JUMP_MAX {
             self.forget();
             self.start_at(seq, now);
@@ -170,6 +172,8 @@ impl LossHistory {
             sum += event.interval * share * event.discount * discount;
             weight += share * event.discount * discount;
         }
+        // The open interval counts only when it raises the mean: it would otherwise look short
+        // after each loss (RFC 5348, 5.4).
         Some((sum / weight).max(closed).max(1.0))
     }
 
@@ -200,6 +204,7 @@ impl LossHistory {
     }
 
     fn advance(&mut self, now: Moment, seq: Seq, newest: Newest, steps: u64) -> Observation {
+        // Positions do not wrap, unlike numbers on the wire.
         let position = newest.position + steps;
         for gap in &mut self.gaps {
             gap.later += 1;
@@ -224,6 +229,7 @@ impl LossHistory {
         let Some(index) = self.gaps.iter().position(|gap| (gap.first..=gap.last).contains(&position)) else {
             return self.repair(position);
         };
+        // A late bundle is a later one for the gaps before it.
         for gap in &mut self.gaps[..index] {
             gap.later += 1;
         }
@@ -245,6 +251,7 @@ impl LossHistory {
         if position > event.last {
             return false;
         }
+        // A bundle that was given up has come after all: it was reordered, and not lost.
         event.lost -= 1;
         if event.lost == 0 {
             self.remove_event(index);
@@ -268,6 +275,7 @@ impl LossHistory {
     fn give_up(&mut self, rtt: Duration, first: impl FnOnce() -> f64) {
         let mut first = Some(first);
         while let Some(&gap) = self.gaps.first().filter(|gap| gap.later >= LATER) {
+            // Gaps are in order, so that the oldest is the first to be given up.
             self.gaps.remove(0);
             self.lose(&gap, rtt, || first.take().map_or(1.0, |first| first()));
         }
@@ -277,6 +285,8 @@ impl LossHistory {
         let mut first = Some(first);
         let mut position = gap.first;
         while position <= gap.last {
+            // Losses within a round trip of the first are one event, since the sender could not
+            // have reacted in between.
             let fits = self.events.front().map_or(position, |event| gap.first_after(event.at + rtt));
             if let Some(event) = self.events.front_mut().filter(|_| fits > position) {
                 let last = gap.last.min(fits - 1);
@@ -299,9 +309,13 @@ impl LossHistory {
             Some(closed) => {
                 let discount = self.discount(closed);
                 for event in &mut self.events {
+                    // A discount that held while the interval was open stays with the older ones
+                    // (RFC 5348, 5.5).
                     event.discount *= discount;
                 }
             }
+            // Nothing was counted before the first loss. The first round trip that is measured may
+            // correct the estimate.
             None => self.guessed = true,
         }
         self.events.push_front(Event {

@@ -103,9 +103,11 @@ impl Receiver {
 
     /// Handles a bundle of the sender. Callers drop duplicates first.
     pub fn handle_bundle(&mut self, now: Moment, bundle: &BundleInfo) {
+        // The field has room for hours. Timers of such a length would never run out.
         let info = SenderInfo { rtt_max: bundle.info.rtt_max.clamp(RTT_MIN, RTT_MAX), ..bundle.info };
         let before = self.latest;
         self.path.rtt_max = info.rtt_max;
+        // Before the loss: whether losses are one event or two depends on the round trip.
         self.measure_path(now, bundle.stamp, info.echo);
         self.notice_idleness(now, bundle);
         self.measure_loss(now, bundle);
@@ -124,6 +126,8 @@ impl Receiver {
         let Some(latest) = self.latest else { return };
         let about_this = feedback.sender == self.sender && feedback.receiver != self.me;
         let by_clr = latest.info.echo.is_some_and(|echo| echo.is_clr && echo.receiver == feedback.receiver);
+        // A report of the limiting receiver is no answer of this round. One of a member that leaves
+        // soon counts for nothing.
         if about_this && !by_clr && !feedback.leaving && self.rtt() <= latest.info.rtt_max {
             self.suppress(feedback.rate.times(1.0 - SUPPRESSION_SLACK));
         }
@@ -133,6 +137,7 @@ impl Receiver {
     pub fn leave(&mut self) {
         self.leaving = true;
         self.timer = None;
+        // Only the limiting receiver is missed: the sender would halve its rate for silence.
         self.reports.due = self.is_clr;
     }
 
@@ -185,6 +190,7 @@ impl Receiver {
         if self.history.has_loss() {
             return throughput(bytes, self.rtt(), self.history.loss_event_rate());
         }
+        // Twice what arrives, so that a sender without losses can double its rate (RFC 4654, 2.3).
         self.meter.rate().unwrap_or_else(|| Rate::of(bytes, self.path.rtt_max)).times(2.0)
     }
 
@@ -220,6 +226,8 @@ impl Receiver {
             self.is_clr = mine.is_some() && echo.is_clr;
         }
         let Some(echo) = mine else {
+            // No echo for this member: the change of the one-way delay still tells of the round
+            // trip.
             self.path.follow(now, stamp);
             return;
         };
@@ -228,6 +236,8 @@ impl Receiver {
             return;
         };
         let assumed = self.path.rtt();
+        // The interval before the first loss was guessed with the assumed round trip. The first
+        // measured one corrects it.
         if self.path.sample(now, stamp, sample, echo.is_clr) {
             self.history.rescale_guess(sample.as_secs_f64() / assumed.as_secs_f64());
         }
@@ -237,6 +247,8 @@ impl Receiver {
     /// nothing. A gap in which bundles were lost was no pause of the sender.
     fn notice_idleness(&mut self, now: Moment, bundle: &BundleInfo) {
         let idle = self.latest.is_some_and(|latest| now - latest.at >= self.rtt() * IDLE_RTTS);
+        // Old losses say nothing of a path that was not used. A gap in the numbers shows that it
+        // was used, and lossy.
         if idle && self.history.is_next(bundle.seq) {
             self.history.forget();
             self.meter.reset();
@@ -245,6 +257,7 @@ impl Receiver {
 
     fn measure_loss(&mut self, now: Moment, bundle: &BundleInfo) {
         let rtt = self.rtt();
+        // The mean size is that of data alone; the rate counts headers, as the network does.
         self.sizes.record(bundle.bytes);
         self.meter.record(now, bundle.bytes.saturating_add(self.config.header_bytes), rtt * 2);
         let (bytes, received) = (self.sizes.bytes(), self.meter.rate());
@@ -265,6 +278,8 @@ impl Receiver {
             self.latest = Some(Latest { info: before.map_or(info, |before| before.info), ..latest });
             return;
         }
+        // The round was planned with another round trip. Its rest is stretched or shortened with
+        // it.
         if let Some(timer) = &mut self.timer {
             let ratio = info.rtt_max.as_secs_f64() / timer.rtt_max.as_secs_f64();
             timer.at = now + (timer.at - now).mul_f64(ratio);
@@ -278,13 +293,17 @@ impl Receiver {
     /// Draws the feedback delay for this round, unless there is nothing to report.
     fn plan(&mut self, now: Moment, info: &SenderInfo, gap: Option<Duration>) {
         let rate = self.rate();
+        // The rate is not what limits the sender. Reports without loss would change nothing.
         let silent = info.application_limited && self.config.feedback_budget && !self.history.has_loss();
         if self.is_clr || self.leaving || silent || (rate >= info.suppression && self.rtt() <= info.rtt_max) {
             return;
         }
         // Uniformly distributed in (0, 1].
         let uniform = ((self.rng.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
+        // Exponential timers: the number of early answers hardly depends on that of receivers
+        // (Fuhrmann and Widmer 2001).
         let share = (1.0 + uniform.ln() / RECEIVERS_ASSUMED.ln()).max(0.0);
+        // Bundles that come seldom announce a round late. The others have not heard of it either.
         let slack = gap.map_or(Duration::ZERO, |gap| gap.saturating_sub(info.rtt_max)).min(RTT_MAX);
         let at = now + (info.rtt_max * ROUND_RTTS).mul_f64(share) + slack;
         self.timer = Some(Timer { at, rate, rtt_max: info.rtt_max });
@@ -325,6 +344,8 @@ impl Receiver {
             return;
         };
         let covered = !self.config.feedback_budget || self.reports.budget.allows();
+        // A fall must not wait for the next interval: until then the sender loads a network that is
+        // congested.
         if covered && now - last >= self.rtt() && self.rate() < reported.times(URGENT_FALL) {
             self.reports.due = true;
         }
@@ -378,6 +399,7 @@ impl Path {
         // of it.
         let span = self.clock.span().as_nanos();
         let here = (now - at).as_nanos() % span;
+        // The clock of the sender wraps: the difference is taken within its span.
         let change = (here + span - self.clock.between(anchor, stamp).as_nanos()) % span;
         let change_of = |nanos: u128| Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
         let rtt = if change <= span / 2 {
@@ -385,6 +407,7 @@ impl Path {
         } else {
             sample.saturating_sub(change_of(span - change))
         };
+        // A longer one is a clock that was set, and no path.
         if rtt <= RTT_MAX {
             self.smooth(rtt.max(RTT_MIN), SMOOTHING_ONE_WAY);
         }

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_asked_for_says_nothing() {
+    fn requests_of_others_say_nothing() {
         assert_eq!(after(&[(100, 100), (3, 3), (40, 40)]), 100);
     }
 

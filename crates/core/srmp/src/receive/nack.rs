@@ -36,6 +36,7 @@ impl Origin {
             self.watch(data);
             return;
         }
+        // Loggers first: a repair within the site costs the source and its lines nothing.
         if let Some((step, _)) = self.path.at(want.attempt) {
             want.phase = Phase::Near;
             let at = now + near_spread(shared, step);
@@ -53,6 +54,8 @@ impl Origin {
             return;
         }
         want.phase = Phase::Backoff;
+        // Many may join at once, and all lack everything. Their first requests spread over a longer
+        // time.
         let joining = want.attempt == 0 && item.done.is_none() && item.part.is_none();
         if self.backoff.is_none() {
             shared.counters.nacks_scheduled += 1;
@@ -68,10 +71,13 @@ impl Origin {
             spread(&mut shared.rng, join)
         } else if shared.config.strict {
             spread(&mut shared.rng, timing.bundle_timeout)
+        // So few members send no flood, and a wait would only delay the repair.
         } else if shared.members <= timing.backoff_free_members {
             Duration::ZERO
         } else {
             let most = self.r_max * timing.backoff_factor;
+            // As in NORM (RFC 5740, 5.2.3): few answer early, and their requests silence the
+            // others.
             truncated_exponential(&mut shared.rng, shared.members, most, timing.backoff_max)
         }
     }
@@ -117,6 +123,7 @@ impl Origin {
         let part = self.items.get_mut(&data).and_then(|item| item.part.as_mut());
         if let Some(part) = part.filter(|part| part.timer <= now) {
             part.give_up_waiting();
+            // Not for ever: the request may be lost, and nothing else would set the timer again.
             part.timer = now + timeout;
             let sn = part.dsn.sn;
             self.want(now, shared, data, sn);
@@ -130,6 +137,7 @@ impl Origin {
         if !matches!(want.phase, Phase::Holdoff(until) if until <= now) {
             return;
         }
+        // The source has not announced the version for so long that it is gone, or the source is.
         if now.since(item.announced) >= shared.config.timing.data_lost {
             item.want = None;
             shared.counters.wants_abandoned += 1;
@@ -207,6 +215,7 @@ impl Origin {
                 self.back_off(now, shared, data);
                 continue;
             };
+            // One packet goes to one member. Requests to other loggers leave with the next one.
             if *asked.get_or_insert(step.ask) != step.ask {
                 continue;
             }
@@ -216,6 +225,8 @@ impl Origin {
             self.near_due -= 1;
             if let Some(want) = self.items.get_mut(&data).and_then(|item| item.want.as_mut()) {
                 want.attempt += 1;
+                // Doubled with each request to the same logger, which may be loaded or wait for a
+                // repair itself.
                 want.phase = Phase::Holdoff(now + step.wait * (1 << nth.min(8)));
                 if step.ask == self.member {
                     want.asked = Some((want.asked.map_or(now, |(first, _)| first), now));
@@ -250,6 +261,7 @@ impl Origin {
             }
             let data = self.open[index];
             let phase = self.items.get(&data).and_then(|item| item.want).map(|want| want.phase);
+            // RFC 4410 lets requests that still back off travel along with those that are due.
             if !(phase == Some(Phase::Due) || (strict && phase == Some(Phase::Backoff))) {
                 continue;
             }
@@ -275,6 +287,8 @@ impl Origin {
         shared.counters.nacks_heard += 1;
         self.heard.push(now, heard);
         let space = shared.config.space;
+        // The answer to their request serves this member too. It asks itself if that answer does
+        // not come.
         let quiet = now + shared.config.timing.nack_repeat(self.r_max, 0);
         let Some(item) = self.items.get_mut(&heard.data) else { return };
         // A want that goes to a logger does not wait for a repair by the source to the whole group.
@@ -288,6 +302,7 @@ impl Origin {
             }
             _ => covers(space, heard, NackItem { data: heard.data, sn: want.sn, segment: Segment::Whole }),
         };
+        // All that is missing here was asked for: one request serves both members.
         if covered {
             shared.counters.nacks_suppressed_by_nack += 1;
             self.hold_off(now, shared, heard.data);
@@ -300,6 +315,7 @@ impl Origin {
         let Some(item) = self.items.get_mut(&data) else { return };
         let Some(want) = item.want.as_mut().filter(|want| !space.is_newer(want.sn, sn)) else { return };
         let before = want.phase;
+        // The wait is a claim of another member. It must not silence this one for long.
         let until = now + wait.min(PENDING_MAX);
         shared.counters.nacks_suppressed_by_pending += u64::from(!matches!(before, Phase::Holdoff(_)));
         want.phase = Phase::Holdoff(until);

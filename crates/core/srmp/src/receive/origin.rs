@@ -197,6 +197,7 @@ impl Origin {
             shared.counters.duplicates += 1;
             return Received::Duplicate;
         }
+        // The common case needs no part: its body is delivered as it came.
         if dsn.segments < 2 {
             let shape = Shape::of_whole(body.len(), signature);
             return Received::Message(self.complete(now, shared, dsn, body.clone()), shape);
@@ -237,6 +238,8 @@ impl Origin {
                 Received::Message(self.complete(now, shared, dsn, whole), shape)
             }
             Inserted::New => {
+                // RFC 4410 starts the timer once. Restarting it with each segment spares requests
+                // for segments that are on their way.
                 if part.timer == Moment::MAX || !strict {
                     part.timer = now + timeout;
                 }
@@ -262,6 +265,7 @@ impl Origin {
             match shared.config.space.compare(dsn.sn, part.dsn.sn) {
                 Relation::Equal => return part.dsn.segments == dsn.segments,
                 Relation::Older => return false,
+                // An older version that is not whole yet is of no use to anybody now.
                 Relation::Newer => self.drop_part(shared, dsn.data),
             }
         }
@@ -281,12 +285,16 @@ impl Origin {
     fn complete(&mut self, now: Moment, shared: &mut Shared, dsn: Dsn, body: Bytes) -> Bytes {
         let space = shared.config.space;
         let Some(item) = self.items.get_mut(&dsn.data) else { return body };
+        // Counted, because a member that has something of this source may take its best-effort
+        // messages.
         self.held += usize::from(item.done.is_none());
         self.digest.replace(dsn.data, item.done, dsn.sn);
         item.done = Some(dsn.sn);
         item.announced = now;
         if shared.config.keeps_state {
             shared.bytes = shared.bytes + body.len() - item.body.len();
+            // The memory of the former version is used again: versions of one message have like
+            // sizes.
             item.body.clear();
             item.body.extend_from_slice(&body);
         }
@@ -294,10 +302,13 @@ impl Origin {
         let same = item.part.as_ref().is_some_and(|part| part.dsn.sn == dsn.sn);
         if obsolete {
             self.drop_part(shared, dsn.data);
+            // Its own part was used, and not discarded.
             shared.counters.parts_discarded -= u64::from(same);
         }
         self.satisfy(now, shared, dsn);
         shared.counters.delivered += 1;
+        // Delivered first: a member that is short of memory keeps no state for others, and loses
+        // nothing itself.
         if shared.is_over() {
             self.forget_body(shared, dsn.data);
         }
@@ -329,6 +340,7 @@ impl Origin {
             Entry::Occupied(entry) => Some(entry.into_mut()),
             Entry::Vacant(entry) => {
                 let config = &shared.config;
+                // A source that invents messages must not push out those of others.
                 if count >= config.items_per_origin_max || shared.items >= config.items_max {
                     shared.counters.refused += 1;
                     return None;
@@ -351,6 +363,7 @@ impl Origin {
     pub(super) fn watch(&mut self, data: DataId) {
         let Some(item) = self.items.get_mut(&data) else { return };
         let due = item.due();
+        // A later deadline needs no entry of its own: it is set when the earlier entry comes.
         if due < item.wake {
             item.wake = due;
             self.wakes.push(Reverse((due, data)));
@@ -365,6 +378,8 @@ impl Origin {
             }
             self.wakes.pop();
             let Some(item) = self.items.get_mut(&data) else { continue };
+            // Deadlines move more often than they come. An outdated entry is skipped here, since a
+            // heap cannot take it out.
             if item.wake != at {
                 continue;
             }
@@ -403,6 +418,7 @@ impl Origin {
     /// The incomplete message that has waited longest for its next segment, and the time of its
     /// last one. When memory is short it is evicted first.
     pub(crate) fn oldest_part(&self) -> Option<(Moment, DataId)> {
+        // By progress and not by age, so that a long message that comes steadily is not given up.
         let progress = |data: &DataId| {
             self.items.get(data).and_then(|item| item.part.as_ref()).map(|part| (part.progress, *data))
         };

@@ -104,11 +104,13 @@ impl Part {
         if matches!(slot, Slot::Have(_)) {
             return Inserted::Duplicate;
         }
+        // The number of segments is a claim, and so are their sizes.
         if self.bytes + body.len() > MESSAGE_BYTES_MAX {
             return Inserted::Bad;
         }
         *slot = Slot::Have(body.clone());
         if signature.is_some() {
+            // Most groups sign nothing, and need no room for signatures.
             self.signatures.resize(self.slots.len(), None);
             self.signatures[usize::from(index)] = signature;
         }
@@ -123,6 +125,7 @@ impl Part {
         let Some(position) = self.highest.iter().position(|seen| seen.is_none_or(|seen| seen < index)) else {
             return;
         };
+        // The three highest are kept, because that many later segments make an earlier one lost.
         self.highest[position..].rotate_right(1);
         self.highest[position] = Some(index);
     }
@@ -170,6 +173,7 @@ impl Part {
 
     /// The lost segments, each with the time until which the requests of others stand for ours.
     pub(crate) fn lost(&self, early: bool) -> impl Iterator<Item = (u16, Moment)> + '_ {
+        // As many later segments as TCP waits for before it takes a segment for lost (RFC 5681).
         let below = match self.highest[LATER as usize - 1] {
             _ if self.all_lost => self.dsn.segments,
             Some(third) if early => third,
@@ -236,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn excessive_values_are_refused() {
         let mut part = part(2);
         assert_eq!(part.insert(Moment::ZERO, 2, &Bytes::new(), None), Inserted::Bad);
         let long = Bytes::from(vec![0; MESSAGE_BYTES_MAX]);

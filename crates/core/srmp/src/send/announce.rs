@@ -91,12 +91,15 @@ impl Sender {
         choice.max += begin;
         for data in carried {
             if let Some(element) = table.elements.get_mut(&data) {
+                // A bundle that carries a message announces it thereby.
                 element.bundle = choice.bundle;
             }
         }
+        // A receiver asked for these, and waits.
         for data in announcer.urgent.drain(..) {
             table.elements.get_mut(&data).map(|element| choice.announce(element));
         }
+        // All fit into each bundle, so that no turns are needed.
         if announcer.active <= max {
             for element in table.elements.values_mut() {
                 choice.announce(element);
@@ -104,6 +107,8 @@ impl Sender {
             announcer.forget_stale(table);
         } else {
             if !config.strict {
+                // New versions first, since only they can be missing at many. Half of the room
+                // stays for the others, which late joiners wait for.
                 announcer.announce_fresh(table, &mut choice, max / 2);
             }
             announcer.announce_in_turn(table, &mut choice);
@@ -124,6 +129,7 @@ impl Sender {
             if element.updated != updated {
                 continue;
             }
+            // It has not left completely. It lives on, because nobody could have got it.
             if element.unsent > 0 {
                 element.updated = now;
                 self.by_age.push_back((now, data));

@@ -72,6 +72,7 @@ impl Copies {
             self.credit -= last;
             copies += 1;
         }
+        // One copy less now and then, to measure whether the last one is still needed.
         if copies > 0 && self.since_measured + 1 >= MEASURED_EVERY {
             self.since_measured = 0;
             self.credit += last;
@@ -93,12 +94,14 @@ impl Copies {
         let (data, sn) = (element.dsn.data, element.dsn.sn.0);
         let copies = if allowed { self.plan(element.body.len()) } else { 0 };
         let (least, most) = timing.copy_spacing;
+        // Apart, because losses come in bursts; but within a round trip, before the first request.
         let spacing = (r_max / 5).min(most).max(least);
         let after = |copies: usize| now + spacing * copies as u32;
         for copy in 1..=copies {
             self.due.push(Reverse((after(copy), data, sn, Step::Copy)));
         }
         let last = after(copies);
+        // Requests before this moment may have crossed the last copy, and say nothing about it.
         let from = if copies == 0 { now } else { last + r_max };
         element.trial = Some(Trial { copies, from });
         self.due.push(Reverse((last + JUDGED_AFTER.max(r_max * 4), data, sn, Step::Judge)));

@@ -73,6 +73,7 @@ impl Sender {
             self.copies.drew_nack(now, element);
         }
         self.count_for_sweep(now, wanted.data);
+        // The pass over all messages brings it.
         if self.repairs.sweeping {
             self.counters.nacks_swept += 1;
             return Answer::Ignored;
@@ -114,6 +115,8 @@ impl Sender {
         }
         element.nacks = element.nacks.saturating_add(1);
         element.last_nack = Some(now);
+        // A logger asks for its whole site, and waits before it asks again: its requests are no
+        // echo of each other.
         let holdoff = self.config.timing.holdoff(r_max) / 2;
         let wished = element.wished(wanted.segment, relation == Relation::Older);
         let held = |piece: &super::table::PieceState| {
@@ -145,6 +148,7 @@ impl Sender {
             let Some(piece) = element.pieces.get_mut(index) else { break };
             let last = if since == Since::Sent { piece.sent } else { piece.again };
             let held = last.is_some_and(|last| now < last + holdoff);
+            // Pieces that have never been sent will be, without a request.
             if held || piece.sent.is_none() || piece.queued.is_some() {
                 continue;
             }
@@ -168,6 +172,8 @@ impl Sender {
             };
             let piece = Piece { dsn: element.dsn, index, body: self.table.slice(element, index) };
             let share = rate * self.config.repair_share;
+            // Copies have their own credit. Repairs have a share of the rate, so that a few bad
+            // receivers do not stop new data.
             if why == Why::Repair {
                 if !self.repairs.share.allows(now, share, piece.body.len()) {
                     self.repairs.not_before = Some(self.repairs.share.ready(share, piece.body.len()));
@@ -207,12 +213,15 @@ impl Sender {
         let active = self.active();
         let counted = self.repairs.counted.2;
         let lasts = self.config.timing.data_timeout.is_none();
+        // More than half of all messages within a second: somebody lacks everything. One pass over
+        // all of them is cheaper than single requests, and serves all that joined.
         if self.config.strict || !lasts || active < SWEEP_MIN || counted * 2 <= active {
             return;
         }
         self.counters.sweeps += 1;
         self.repairs.counted.2 = 0;
         let held = (Since::Sent, self.config.timing.holdoff(r_max));
+        // By key, because queueing changes the table that an iterator would borrow.
         let mut next = self.table.elements.first_key_value().map(|(data, _)| *data);
         while let Some(data) = next {
             let pieces = self.table.elements.get(&data).map_or(0, |element| element.pieces.len());

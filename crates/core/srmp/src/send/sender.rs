@@ -94,6 +94,7 @@ impl Sender {
         let (dsn, superseded) = self.table.update(now, data, body)?;
         self.counters.messages += 1;
         self.counters.superseded += u64::from(superseded);
+        // Nothing retires without a timeout, and the list would grow for ever.
         if self.config.timing.data_timeout.is_some() {
             self.by_age.push_back((now, data));
         }
@@ -141,6 +142,7 @@ impl Sender {
             Why::Repair => self.counters.pieces_repaired += 1,
             Why::Copy => self.counters.pieces_copied += 1,
         }
+        // A newer version may have replaced it while the datagram was written.
         let Some(element) = self.table.elements.get_mut(&dsn.data) else { return };
         if element.dsn.sn != dsn.sn {
             return;
@@ -154,11 +156,14 @@ impl Sender {
         if why != Why::New {
             piece.again = Some(now);
         }
+        // Only the first sending makes a version complete, and so announced.
         if piece.sent.replace(now).is_some() {
             return;
         }
         element.unsent -= 1;
         if element.unsent == 0 {
+            // Announced only when it is whole: a receiver must not ask for pieces that were never
+            // sent.
             let old = element.announced.replace(dsn).map(|announced| announced.sn);
             self.digest.replace(dsn.data, old, dsn.sn);
             self.announcer.now_announced(element, dsn.data, old.is_none());

@@ -53,6 +53,8 @@ impl Level {
 
     /// The share of messages that some receiver misses; `expected` is the reports' estimate.
     pub(super) fn share(&self, expected: f64) -> f64 {
+        // The expectation counts like four judgements. It decides at first, and experience does
+        // later.
         (self.missed + PRIOR * expected) / (self.judged + PRIOR)
     }
 
@@ -60,8 +62,11 @@ impl Level {
     /// end.
     pub(super) fn worth(&mut self, audience: Audience, sendings: usize) -> Worth {
         let somebody = self.share(audience.expects(sendings));
+        // The share of receivers that miss it, if they miss it independently.
         let each = 1.0 - (1.0 - somebody).powf(1.0 / f64::from(audience.members.max(1)));
         let is_above =
+            // Hysteresis: at the border, decisions would alternate with every message and nothing
+            // could be learnt from them.
             |share: f64, was: bool, range: &Range<f64>| share > if was { range.start } else { range.end };
         self.saves = is_above(somebody, self.saves, &SAVES);
         self.pays = is_above(each, self.pays, &PAYS);
@@ -135,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_does_not_end_at_once() {
+    fn a_new_phase_does_not_end_at_once() {
         use Worth::{ItsCost, Nothing, Something};
         let mut level = Level::default();
         let mut worths = |losses: [f64; 5]| losses.map(|loss| level.worth(Audience { members: 1, loss }, 1));

@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_the_nearest_that_does() {
+    fn a_value_out_of_range_becomes_the_nearest_in_range() {
         for low in [0.0, -0.0, 0.99, -5.0, f64::NAN, f64::NEG_INFINITY, f64::MIN_POSITIVE] {
             assert_eq!(encode(low), 0, "{low}");
         }

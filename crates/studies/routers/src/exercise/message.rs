@@ -112,7 +112,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(cell: u32, site: u16, born: u64, rest in 0u16..2_000, block in 0u32..1 << 26, cells: u64) {
+        fn written_values_are_read_back(cell: u32, site: u16, born: u64, rest in 0u16..2_000, block in 0u32..1 << 26, cells: u64) {
             let update = Update { cell, site, born, rest };
             let area = Area { block, cells };
             let mut out = BytesMut::new();
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_short_is_refused() {
+    fn short_input_is_refused() {
         assert!(Update::decode(Bytes::from_static(&[0; 13]), 0).is_err());
         assert!(Area::decode(Bytes::from_static(&[0; 13]), 0).is_err());
     }

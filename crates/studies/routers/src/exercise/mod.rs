@@ -11,24 +11,24 @@
 //! queue and the latency of an overloaded part grow with the length of the observation; the growth
 //! of the queue is then the result.
 
-mod blueprint;
-mod crowd;
-mod ground;
+mod grid;
+mod layout;
 mod message;
 mod outcome;
+mod population;
 mod simulator;
 #[cfg(test)]
 mod tests;
 
-pub use blueprint::{Duty, Joined};
-pub use crowd::{Crowd, Placement};
+pub use layout::{Duty, Joined};
 pub use outcome::{Client, Level, LineLoad, Outcome, Part, Spread, Way};
+pub use population::{Placement, Population};
 
 use crate::routers::network::{Settings, assemble};
 use crate::routers::station::Station;
 use crate::routers::{Hardware, RunError};
 use base::{Moment, Seed};
-use blueprint::Blueprint;
+use layout::Layout;
 use netsim::cluster::{Cluster, Line, SiteId};
 use outcome::Seen;
 use simulator::{Common, Seat, Simulator};
@@ -66,7 +66,7 @@ pub struct Exercise {
     /// Routers below a router of a tree, or fewer where they do not divide evenly.
     pub routers_per_router: usize,
     /// The population of entities.
-    pub crowd: Crowd,
+    pub population: Population,
     /// Hosts and the networks of sites.
     pub hardware: Hardware,
     /// Time from the first updates to the beginning of the measurement.
@@ -143,7 +143,7 @@ impl Exercise {
     /// # Errors
     /// [`ExerciseError::Range`], [`ExerciseError::NoLine`].
     pub fn check(&self) -> Result<(), ExerciseError> {
-        self.blueprint().map(|_| ())
+        self.layout().map(|_| ())
     }
 
     fn ranges(&self) -> Result<(), ExerciseError> {
@@ -153,7 +153,7 @@ impl Exercise {
         };
         let count =
             |what, min: usize, max: usize, got: usize| range(what, min as f64, max as f64, got as f64);
-        let crowd = &self.crowd;
+        let population = &self.population;
         count("the number of sites", 1, SITES_MAX, self.sites.len())?;
         for site in &self.sites {
             count("the number of simulators of a site", 1, SIMULATORS_MAX, site.simulators)?;
@@ -161,21 +161,31 @@ impl Exercise {
         count("the number of simulators", 2, SIMULATORS_MAX, self.simulators())?;
         count("the number of simulators per router", 1, SIMULATORS_MAX, self.simulators_per_router)?;
         count("the number of routers per router", 2, SIMULATORS_MAX, self.routers_per_router)?;
-        count("the number of entities", 1, ENTITIES_MAX, crowd.entities)?;
-        count("the bytes of an update", message::HEAD_BYTES, UPDATE_BYTES_MAX, crowd.update_bytes)?;
-        count("the cells that are seen around an entity", 0, SIGHT_MAX as usize, crowd.sight_cells as usize)?;
-        range("the share of entities that move", 0.0, 1.0, crowd.moving_share)?;
-        range("the speed in cells per second", 0.0, 1e3, crowd.cells_per_s)?;
-        range("the number of entities per cell", 1e-3, 1e6, crowd.entities_per_cell)?;
-        range("the side of a unit in cells", 0.0, 1e3, crowd.unit_cells)?;
+        count("the number of entities", 1, ENTITIES_MAX, population.entities)?;
+        count("the bytes of an update", message::HEAD_BYTES, UPDATE_BYTES_MAX, population.update_bytes)?;
+        count(
+            "the cells that are seen around an entity",
+            0,
+            SIGHT_MAX as usize,
+            population.sight_cells as usize,
+        )?;
+        range("the share of entities that move", 0.0, 1.0, population.moving_share)?;
+        range("the speed in cells per second", 0.0, 1e3, population.cells_per_s)?;
+        range("the number of entities per cell", 1e-3, 1e6, population.entities_per_cell)?;
+        range("the side of a unit in cells", 0.0, 1e3, population.unit_cells)?;
         let hour = 3_600.0;
-        range("the interval of moving entities in seconds", 1e-3, hour, crowd.moving_interval.as_secs_f64())?;
-        range("the heartbeat in seconds", 1e-3, hour, crowd.heartbeat.as_secs_f64())?;
+        range(
+            "the interval of moving entities in seconds",
+            1e-3,
+            hour,
+            population.moving_interval.as_secs_f64(),
+        )?;
+        range("the heartbeat in seconds", 1e-3, hour, population.heartbeat.as_secs_f64())?;
         range("the time to settle in seconds", 0.0, hour, self.settle.as_secs_f64())?;
         range("the time that is counted in seconds", 1e-3, hour, self.window.as_secs_f64())
     }
 
-    fn blueprint(&self) -> Result<Blueprint, ExerciseError> {
+    fn layout(&self) -> Result<Layout, ExerciseError> {
         self.ranges()?;
         if self.joined == Joined::Mesh {
             let leaves = |site: &Site| site.simulators.div_ceil(self.simulators_per_router);
@@ -185,13 +195,13 @@ impl Exercise {
                 return Err(ExerciseError::Range { what, min: 1.0, max, got: triads });
             }
         }
-        let blueprint =
-            Blueprint::draw(&self.sites, self.joined, self.simulators_per_router, self.routers_per_router);
+        let layout =
+            Layout::draw(&self.sites, self.joined, self.simulators_per_router, self.routers_per_router);
         let has_line = |(a, b): (usize, usize)| {
             self.lines.iter().any(|lines| lines.between == (a, b) || lines.between == (b, a))
         };
-        match blueprint.joined_sites().into_iter().find(|pair| !has_line(*pair)) {
-            None => Ok(blueprint),
+        match layout.joined_sites().into_iter().find(|pair| !has_line(*pair)) {
+            None => Ok(layout),
             Some((a, b)) => Err(ExerciseError::NoLine {
                 a: self.sites[a].name.clone(),
                 b: self.sites[b].name.clone(),
@@ -205,14 +215,14 @@ impl Exercise {
     /// # Errors
     /// As for [`Exercise::check`].
     pub fn memory_bytes(&self) -> Result<u64, ExerciseError> {
-        let blueprint = self.blueprint()?;
-        let (links, hosts) = (blueprint.links() as u64, blueprint.parts.len() as u64);
+        let layout = self.layout()?;
+        let (links, hosts) = (layout.links() as u64, layout.parts.len() as u64);
         // A mesh is assumed to carry the load. Updates that a tree cannot carry wait until the end
         // of the run; an overload is assumed to be observed for a short time only.
         let counted = (self.settle + self.window).min(OVERLOADED_FOR).as_secs_f64();
         let waits = if self.joined == Joined::Mesh { 0.0 } else { counted };
-        let waiting = (self.crowd.updates_per_s() * waits) as u64;
-        let entities = self.crowd.entities as u64;
+        let waiting = (self.population.updates_per_s() * waits) as u64;
+        let entities = self.population.entities as u64;
         Ok(links * LINK_BYTES + hosts * HOST_BYTES + entities * ENTITY_BYTES + waiting * WAITING_BYTES)
     }
 }
@@ -230,20 +240,20 @@ const WAITING_BYTES: u64 = 2_000;
 /// Longest overload of a tree that the memory estimate covers.
 const OVERLOADED_FOR: Duration = Duration::from_secs(10);
 
-fn build(exercise: &Exercise, blueprint: &Blueprint) -> Result<Cluster<Station<Simulator>>, RunError> {
-    let Exercise { crowd, hardware, seed, .. } = exercise;
+fn build(exercise: &Exercise, layout: &Layout) -> Result<Cluster<Station<Simulator>>, RunError> {
+    let Exercise { population, hardware, seed, .. } = exercise;
     let counted_from = START + exercise.settle;
     let (simulators, sites) = (exercise.simulators(), exercise.sites.len());
-    let units = crowd.units(simulators, *seed);
-    let common = Common::of(crowd, counted_from);
-    let parts = &blueprint.parts;
+    let units = population.units(simulators, *seed);
+    let common = Common::of(population, counted_from);
+    let parts = &layout.parts;
     let first = parts.len() - simulators;
     let settings = Settings { pipe: &hardware.pipe, pipe_work: hardware.memory_pipe, seed: *seed };
     let site = |number: usize| u16::try_from(number).expect("fewer than 64 sites");
-    let stations = assemble(&blueprint.topology, blueprint.first_seat, &settings, |number, router| {
+    let stations = assemble(&layout.topology, layout.first_seat, &settings, |number, router| {
         let at = site(parts[first + number].site);
         let seat = Seat { number, of: simulators, site: at, sites, unit: units[number] };
-        Simulator::new(crowd, common.clone(), seat, *seed, router)
+        Simulator::new(population, common.clone(), seat, *seed, router)
     })?;
     let mut cluster = Cluster::new(hardware.ethernet);
     for Lines { between: (a, b), line } in &exercise.lines {
@@ -266,8 +276,8 @@ fn build(exercise: &Exercise, blueprint: &Blueprint) -> Result<Cluster<Station<S
 /// [`ExerciseError`]: the settings are invalid, or the network cannot start. A network that breaks
 /// down under its load is an outcome, not an error.
 pub fn run(exercise: &Exercise, mut observe: impl FnMut(f64) -> bool) -> Result<Outcome, ExerciseError> {
-    let blueprint = exercise.blueprint()?;
-    let mut cluster = build(exercise, &blueprint)?;
+    let layout = exercise.layout()?;
+    let mut cluster = build(exercise, &layout)?;
     let counted_from = START + exercise.settle;
     let end = counted_from + exercise.window;
     let (mut seen, mut broken) = (None, None);
@@ -292,7 +302,7 @@ pub fn run(exercise: &Exercise, mut observe: impl FnMut(f64) -> bool) -> Result<
     let before = seen.unwrap_or_else(|| Seen::of(&cluster, exercise));
     let after = Seen::of(&cluster, exercise);
     let broken = broken.map(|error| error.to_string());
-    Ok(outcome::between(exercise, &blueprint, &cluster, &before, &after, broken))
+    Ok(outcome::between(exercise, &layout, &cluster, &before, &after, broken))
 }
 
 /// Runs until `stop`. Returns false if `observe` stopped the run before.

@@ -1,10 +1,10 @@
 //! The outcome of an exercise: the load of clients, routers and lines between two moments.
 
-use super::blueprint::{Blueprint, Duty};
+use super::layout::{Duty, Layout};
 use super::simulator::{Counts, Simulator};
 use super::{Exercise, Station};
 use base::Moment;
-use netmodel::stats::Histogram;
+use base::stats::Histogram;
 use netsim::cluster::{Cluster, PortStats, SiteId};
 use netsim::{Digest, HostId};
 use router::ClientKind;
@@ -240,7 +240,7 @@ impl Tally {
 /// The outcome between two moments.
 pub(super) fn between(
     exercise: &Exercise,
-    blueprint: &Blueprint,
+    layout: &Layout,
     cluster: &Cluster<Station<Simulator>>,
     before: &Seen,
     after: &Seen,
@@ -253,7 +253,7 @@ pub(super) fn between(
     let (mut sent, mut received) = (Tally::default(), Tally::default());
     let mut latency = vec![vec![Histogram::default(); exercise.sites.len()]; exercise.sites.len()];
     for ((id, part), (from, to)) in
-        cluster.hosts().zip(&blueprint.parts).zip(before.hosts.iter().zip(&after.hosts))
+        cluster.hosts().zip(&layout.parts).zip(before.hosts.iter().zip(&after.hosts))
     {
         let Some(simulator) = &cluster.process(id).application else { continue };
         sent.add(per_s((to.counts.sent - from.counts.sent) as f64));
@@ -270,14 +270,14 @@ pub(super) fn between(
     let share = |part: u64| part as f64 / sums.received.max(1) as f64;
     Outcome {
         counted,
-        links: blueprint.links(),
+        links: layout.links(),
         updates_per_s: per_s(sums.sent as f64),
         deliveries_per_s: per_s(sums.received as f64),
         stray: share(sums.stray),
         links_crossed: share(sums.links),
         interest_changes_per_s: per_s(sums.interests as f64),
         client: Client { sent: sent.spread(), received: received.spread() },
-        levels: levels(exercise, blueprint, before, after),
+        levels: levels(exercise, layout, before, after),
         lines: lines(exercise, before, after),
         latency,
         broken,
@@ -294,11 +294,11 @@ fn way(name: String, part: Part, busy: Duration, backlogs: (Duration, Duration),
     Way { name, part, utilisation, growth: of(backlogs.1.saturating_sub(backlogs.0)) }
 }
 
-fn levels(exercise: &Exercise, blueprint: &Blueprint, before: &Seen, after: &Seen) -> Vec<Level> {
+fn levels(exercise: &Exercise, layout: &Layout, before: &Seen, after: &Seen) -> Vec<Level> {
     let counted = after.at.since(before.at).as_secs_f64();
     let per_s = |value: u64| if counted > 0.0 { value as f64 / counted } else { 0.0 };
     let mut by_duty: BTreeMap<Duty, Vec<usize>> = BTreeMap::new();
-    for (at, part) in blueprint.parts.iter().enumerate() {
+    for (at, part) in layout.parts.iter().enumerate() {
         by_duty.entry(part.duty).or_default().push(at);
     }
     let level = |(duty, hosts): (Duty, Vec<usize>)| {
@@ -322,7 +322,7 @@ fn levels(exercise: &Exercise, blueprint: &Blueprint, before: &Seen, after: &See
             tallies.iter_mut().zip(values).for_each(|(tally, value)| tally.add(value));
             for way in ways {
                 if busiest.as_ref().is_none_or(|busiest| way.load() > busiest.load()) {
-                    busiest = Some(Way { name: name(exercise, blueprint, at), ..way });
+                    busiest = Some(Way { name: name(exercise, layout, at), ..way });
                 }
             }
         }
@@ -344,8 +344,8 @@ fn levels(exercise: &Exercise, blueprint: &Blueprint, before: &Seen, after: &See
 }
 
 /// The name of a host, for display.
-fn name(exercise: &Exercise, blueprint: &Blueprint, at: usize) -> String {
-    let part = blueprint.parts[at];
+fn name(exercise: &Exercise, layout: &Layout, at: usize) -> String {
+    let part = layout.parts[at];
     let number = part.number;
     let name = match part.duty {
         Duty::Root => "root router".to_owned(),

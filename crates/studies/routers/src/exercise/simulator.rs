@@ -1,20 +1,20 @@
 //! A simulator: it publishes its own entities and subscribes the cells near them.
 
 use super::START;
-use super::crowd::{Crowd, Entity, Rounds};
-use super::ground::{Ground, Place, View};
+use super::grid::{Grid, Place, View};
 use super::message::{Area, HEAD_BYTES, Update};
+use super::population::{Entity, Population, Rounds};
 use crate::routers::RunError;
 use crate::routers::station::{Application, RouterOf};
+use base::stats::Histogram;
 use base::{Moment, Seed};
-use netmodel::stats::Histogram;
 use router::{ClientConfig, ClientId};
 use std::time::Duration;
 
 /// The settings that all simulators of an exercise share.
 #[derive(Clone, Debug)]
 pub(super) struct Common {
-    pub(super) ground: Ground,
+    pub(super) grid: Grid,
     pub(super) sight: u32,
     /// Padding of updates, in bytes.
     pub(super) rest: u16,
@@ -23,11 +23,11 @@ pub(super) struct Common {
 }
 
 impl Common {
-    pub(super) fn of(crowd: &Crowd, counted_from: Moment) -> Self {
-        let rest = crowd.update_bytes.saturating_sub(HEAD_BYTES);
+    pub(super) fn of(population: &Population, counted_from: Moment) -> Self {
+        let rest = population.update_bytes.saturating_sub(HEAD_BYTES);
         Self {
-            ground: crowd.ground(),
-            sight: crowd.sight_cells,
+            grid: population.grid(),
+            sight: population.sight_cells,
             rest: u16::try_from(rest).expect("updates are checked to be short"),
             counted_from,
         }
@@ -76,18 +76,18 @@ pub(super) struct Seat {
 impl Simulator {
     /// Creates a simulator behind `router`, places its entities, and declares its interest.
     pub(super) fn new(
-        crowd: &Crowd,
+        population: &Population,
         common: Common,
         seat: Seat,
         seed: Seed,
         router: &mut RouterOf<Self>,
     ) -> Result<Self, RunError> {
         let client = router.add_client(Moment::ZERO, ClientConfig::local()).map_err(RunError::Client)?;
-        let (entities, moving) = crowd.entities_of(seat.number, seat.of, seat.unit, seed);
+        let (entities, moving) = population.entities_of(seat.number, seat.of, seat.unit, seed);
         let seeds = seed.split("turns").split_index(seat.number as u64);
         let rounds = [
-            Rounds::new(crowd.moving_interval, 0..moving, seeds.split("moving")),
-            Rounds::new(crowd.heartbeat, moving..entities.len(), seeds.split("still")),
+            Rounds::new(population.moving_interval, 0..moving, seeds.split("moving")),
+            Rounds::new(population.heartbeat, moving..entities.len(), seeds.split("still")),
         ];
         let mut simulator = Self {
             site: seat.site,
@@ -99,9 +99,9 @@ impl Simulator {
             counts: Counts::default(),
             latency: vec![Histogram::default(); seat.sites],
         };
-        let Common { ground, sight, .. } = simulator.common;
+        let Common { grid, sight, .. } = simulator.common;
         let cells: Vec<u32> = simulator.entities.iter().map(|entity| entity.cell).collect();
-        let seen = cells.into_iter().flat_map(|cell| ground.around(cell, sight));
+        let seen = cells.into_iter().flat_map(|cell| grid.around(cell, sight));
         simulator.look(Moment::ZERO, router, std::iter::empty(), seen)?;
         Ok(simulator)
     }
@@ -137,13 +137,13 @@ impl Simulator {
         entity: usize,
         time: Duration,
     ) -> Result<(), RunError> {
-        let Common { ground, sight, rest, .. } = self.common;
+        let Common { grid, sight, rest, .. } = self.common;
         let told = &mut self.entities[entity];
-        told.go(ground, time);
-        let (old, new) = (told.cell, ground.cell(told.place));
+        told.go(grid, time);
+        let (old, new) = (told.cell, grid.cell(told.place));
         told.cell = new;
         if old != new {
-            self.look(now, router, ground.around(old, sight), ground.around(new, sight))?;
+            self.look(now, router, grid.around(old, sight), grid.around(new, sight))?;
         }
         let update = Update { cell: new, site: self.site, born: now.as_nanos(), rest };
         let _submitted = router.submit(now, self.client, update).map_err(RunError::Client)?;

@@ -1,6 +1,6 @@
 //! Compares exercises with counts that need no network.
 
-use super::ground::View;
+use super::grid::View;
 use super::*;
 use crate::routers::PipeConfig;
 use netsim::cluster::{Cost, Ethernet, HostSpec};
@@ -25,7 +25,7 @@ fn small(joined: Joined) -> Exercise {
         lines: Vec::new(),
         simulators_per_router: 5,
         routers_per_router: 4,
-        crowd: Crowd {
+        population: Population {
             entities: 400,
             update_bytes: 144,
             moving_share: 0.5,
@@ -55,22 +55,23 @@ fn level(outcome: &Outcome, duty: Duty) -> &Level {
 /// Updates per second that each simulator must receive, found by checking all entities against all
 /// views.
 fn expected(exercise: &Exercise) -> Vec<f64> {
-    let (crowd, seed) = (&exercise.crowd, exercise.seed);
-    let ground = crowd.ground();
+    let (population, seed) = (&exercise.population, exercise.seed);
+    let grid = population.grid();
     let simulators = exercise.simulators();
-    let units = crowd.units(simulators, seed);
-    let parts: Vec<_> = (0..simulators).map(|n| crowd.entities_of(n, simulators, units[n], seed)).collect();
+    let units = population.units(simulators, seed);
+    let parts: Vec<_> =
+        (0..simulators).map(|n| population.entities_of(n, simulators, units[n], seed)).collect();
     let views: Vec<View> = parts
         .iter()
         .map(|(entities, _)| {
             let mut view = View::default();
-            let seen = entities.iter().flat_map(|entity| ground.around(entity.cell, crowd.sight_cells));
+            let seen = entities.iter().flat_map(|entity| grid.around(entity.cell, population.sight_cells));
             view.change(std::iter::empty(), seen, |_, _| ());
             view
         })
         .collect();
     let rate = |index: usize, moving: usize| {
-        let period = if index < moving { crowd.moving_interval } else { crowd.heartbeat };
+        let period = if index < moving { population.moving_interval } else { population.heartbeat };
         1.0 / period.as_secs_f64()
     };
     views
@@ -102,7 +103,7 @@ fn everybody_gets_what_is_near_and_nothing_else() {
         // differ.
         assert!((outcome.deliveries_per_s - sum).abs() <= 1.0, "{joined:?}: {outcome:?}");
         assert!((outcome.client.received.max - most).abs() <= 1.0);
-        assert_eq!(outcome.updates_per_s, exercise.crowd.updates_per_s());
+        assert_eq!(outcome.updates_per_s, exercise.population.updates_per_s());
         assert_eq!((outcome.stray, outcome.interest_changes_per_s), (0.0, 0.0));
         assert_eq!(outcome.counted, exercise.window);
         assert!(!outcome.is_overloaded(), "{:?}", outcome.busiest());
@@ -131,7 +132,7 @@ fn a_processor_is_busy_for_what_its_messages_cost() {
 #[test]
 fn interest_follows_entities_that_move() {
     let mut exercise = small(Joined::Mesh);
-    exercise.crowd.cells_per_s = 0.5;
+    exercise.population.cells_per_s = 0.5;
     let outcome = go(&exercise);
     assert!(outcome.interest_changes_per_s > 50.0, "{}", outcome.interest_changes_per_s);
     assert!(level(&outcome, Duty::Triad).interest_per_s.mean > 50.0);
@@ -202,7 +203,7 @@ fn a_run_is_a_function_of_its_seed_and_can_be_stopped() {
     let part = part.expect("it can be run");
     assert!(told.is_sorted() && told.last().is_some_and(|last| (0.8..0.95).contains(last)));
     assert!((1.0..1.5).contains(&part.counted.as_secs_f64()), "{:?}", part.counted);
-    assert!((part.updates_per_s / exercise.crowd.updates_per_s() - 1.0).abs() < 0.1);
+    assert!((part.updates_per_s / exercise.population.updates_per_s() - 1.0).abs() < 0.1);
     let early = run(&exercise, |_| false).expect("it can be run");
     assert_eq!((early.counted, early.updates_per_s, early.is_overloaded()), (Duration::ZERO, 0.0, false));
 }
@@ -216,7 +217,7 @@ fn memory_is_foreseen_by_what_there_is() {
         change(&mut exercise);
         of(&exercise)
     };
-    assert_eq!(more(&|exercise| exercise.crowd.entities = 1_400) - mesh, 1_000 * 100);
+    assert_eq!(more(&|exercise| exercise.population.entities = 1_400) - mesh, 1_000 * 100);
     // Six leaf routers in place of eight have 26 fewer links between them.
     assert_eq!(mesh - more(&|exercise| exercise.simulators_per_router = 7), 26 * 40_000 + 2 * 60_000);
     let long = |seconds| of(&Exercise { window: Duration::from_secs(seconds), ..small(Joined::Tree) });
@@ -224,7 +225,7 @@ fn memory_is_foreseen_by_what_there_is() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_the_reason() {
+fn impossible_settings_are_refused_with_the_reason() {
     let say = |exercise: Exercise| run(&exercise, |_| true).unwrap_err().to_string();
     let with = |change: &dyn Fn(&mut Exercise)| {
         let mut exercise = wan(Joined::MeshOfSites);
@@ -236,11 +237,11 @@ fn what_cannot_be_is_refused_with_the_reason() {
         "there is no line between SAN-DIEGO and MAUI, whose routers are linked in a mesh-of-sites"
     );
     assert_eq!(
-        with(&|exercise| exercise.crowd.moving_share = 1.5),
+        with(&|exercise| exercise.population.moving_share = 1.5),
         "the share of entities that move must be from 0 to 1, not 1.5"
     );
     assert_eq!(
-        with(&|exercise| exercise.crowd.update_bytes = 13),
+        with(&|exercise| exercise.population.update_bytes = 13),
         "the bytes of an update must be from 14 to 8192, not 13"
     );
     assert_eq!(

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_with_the_reason() {
+    fn impossible_settings_are_refused_with_the_reason() {
         let say = |result: Result<Vec<_>, LayoutError>| result.unwrap_err().to_string();
         assert_eq!(say(layout().pairs(4)), "the number of hops must be from 0 to 3, not 4");
         assert_eq!(say(layout().some_pairs(3, 49)), "the number of pairs must be from 1 to 48, not 49");

@@ -119,7 +119,7 @@ fn a_run_is_a_function_of_its_seed() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_the_reason() {
+fn impossible_settings_are_refused_with_the_reason() {
     let say = |run_: Run| run(&run_).unwrap_err().to_string();
     let good = || plan(Shape::Tree, 0, 48, 1);
     assert_eq!(say(Run { sizes: vec![], ..good() }), "the number of sizes must be from 1 to 64, not 0");

@@ -9,10 +9,10 @@ use plot::{Axis, Chart, Mark, Series};
 use serde_json::json;
 
 use super::{in_parallel, tell, unless_stopped};
+use base::stats::{ci95, mean};
 use console::exit::{Failure, Outcome};
 use console::report::Report;
 use experiment::sheet::{Picture, Sheet, maybe, number};
-use experiment::stats::ci95;
 use experiment::{Settings, interrupt, seed_of};
 
 /// The service rate in packets per second: 384 kbit/s in packets of 2000 bits.
@@ -123,7 +123,7 @@ impl Model {
 
 impl Measured {
     fn sojourn(&self) -> f64 {
-        self.samples.iter().map(Sample::mean).sum::<f64>() / self.samples.len().max(1) as f64
+        mean(self.samples.iter().map(Sample::mean))
     }
 
     /// Half the width of the 95 % confidence interval, from the parts of all runs.
@@ -133,8 +133,7 @@ impl Measured {
     }
 
     fn percentile(&mut self, share: f64) -> f64 {
-        let count = self.samples.len().max(1) as f64;
-        self.samples.iter_mut().map(|sample| sample.percentile(share)).sum::<f64>() / count
+        mean(self.samples.iter_mut().map(|sample| sample.percentile(share)))
     }
 
     /// Whether W and L are within this part of the formula's.
@@ -161,7 +160,7 @@ pub(super) fn run(settings: &Settings, run: Duration) -> Outcome {
         if own.is_empty() {
             break; // stopped by the user
         }
-        let arrivals = own.iter().map(|(_, arrivals)| arrivals).sum::<f64>() / own.len() as f64;
+        let arrivals = mean(own.iter().map(|(_, arrivals)| *arrivals));
         let samples = own.into_iter().map(|(sample, _)| sample).collect();
         measured.push(Measured { arrivals, expected: case.model.expected().map_err(fail)?, samples });
     }

@@ -1,5 +1,6 @@
 //! Table 1 of the paper: our figures, its figures, the expected ones, and whether limits hold.
 
+use base::stats;
 use std::time::Instant;
 
 use crate::group::Report as Group;
@@ -26,7 +27,7 @@ type Line = (&'static str, f64, Option<f64>, Option<f64>);
 
 impl Reading {
     fn mean(&self, value: impl Fn(&Group) -> f64) -> f64 {
-        self.runs.iter().map(value).sum::<f64>() / self.runs.len().max(1) as f64
+        stats::mean(self.runs.iter().map(value))
     }
 
     fn passes(&self) -> bool {

@@ -1,5 +1,6 @@
 //! `srmp-tcp`: one trace of messages over SRMP, TCP, hybrids and bare multicast.
 
+use base::stats;
 use std::time::{Duration, Instant};
 
 use crate::queueing::Sample;
@@ -136,8 +137,7 @@ struct Figures {
 
 impl Figures {
     fn mean(&mut self, of: impl Fn(&mut Got) -> f64) -> f64 {
-        let count = self.runs.len().max(1) as f64;
-        self.runs.iter_mut().map(of).sum::<f64>() / count
+        stats::mean(self.runs.iter_mut().map(of))
     }
 
     /// Kilobits per second of one site's line, up or down.

@@ -3,6 +3,7 @@
 //! The paper states neither where losses occurred nor how NACKs were timed. Two readings reproduce
 //! its number of retransmissions; a third shows the protocol at its best.
 
+use base::stats;
 use std::time::Duration;
 
 use base::Seed;
@@ -267,7 +268,7 @@ fn check(test: &'static str, what: &'static str, measured: f64, limits: (f64, f6
 }
 
 fn mean(runs: &[Report], value: impl Fn(&Report) -> f64) -> f64 {
-    runs.iter().map(value).sum::<f64>() / runs.len().max(1) as f64
+    stats::mean(runs.iter().map(value))
 }
 
 /// The value furthest from `middle`.

@@ -159,7 +159,7 @@ fn a_site_repairs_what_its_hosts_lose() {
 /// round trip to a source takes 100 ms. In these sixty seconds half of the hosts are away at any
 /// time, so that there may be neither logger nor standby.
 #[test]
-fn who_joins_has_everything_at_once() {
+fn a_joiner_has_everything_at_once() {
     for (setup, most) in [(tree::joins as fn(_) -> _, 400), (tree::lonely_joins, 1_000)] {
         let report = Group::new(setup(Duration::from_secs(60)), Seed(1)).expect("it can be").run(|| true);
         let report = report.expect("it runs");
@@ -227,7 +227,7 @@ fn half_an_hour_of_claims_is_no_storm() {
 
 /// A site's logger sends its state once for all joiners, and no joiner asks the sources.
 #[test]
-fn who_joins_in_a_storm_costs_the_sources_nothing() {
+fn joins_in_a_storm_cost_the_sources_nothing() {
     let with = Group::new(tree::storm(200, 40), Seed(1)).expect("it can be").run(|| true).expect("it runs");
     let without = Setup { crashes: Vec::new(), ..tree::storm(200, 40) };
     let without = Group::new(without, Seed(1)).expect("it can be").run(|| true).expect("it runs");

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_long_run_is_an_error() {
+    fn a_chain_without_a_long_run_is_an_error() {
         let error = |result: Result<Load, QueueError>| result.unwrap_err().to_string();
         assert!(error(mmc(192.0, 192.0, 1)).contains("station 0: utilisation 1; from 1 on"));
         assert!(error(mmc(f64::NAN, 1.0, 1)).contains("the rate of arrivals is NaN"));

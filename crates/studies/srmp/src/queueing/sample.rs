@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use base::stats::{quantile, variance};
 use base::{Moment, Rng};
 use rand_core::RngCore;
 
@@ -69,10 +70,8 @@ impl Sample {
     /// parts.
     pub fn standard_error(&self) -> f64 {
         let means = self.batch_means();
-        let mean = means.iter().sum::<f64>() / means.len().max(1) as f64;
-        let squares: f64 = means.iter().map(|part| (part - mean) * (part - mean)).sum();
         let count = means.len() as f64;
-        if count < 2.0 { f64::INFINITY } else { (squares / (count - 1.0) / count).sqrt() }
+        if count < 2.0 { f64::INFINITY } else { (variance(&means) / count).sqrt() }
     }
 
     /// The time that this share of times does not exceed, in seconds; 0 without times.
@@ -81,8 +80,7 @@ impl Sample {
             self.times.sort_unstable();
             self.sorted = true;
         }
-        let rank = (share * self.times.len() as f64).ceil() as usize;
-        self.times.get(rank.saturating_sub(1)).map_or(0.0, |&ns| ns as f64 / 1e9)
+        quantile(&self.times, share).map_or(0.0, |ns| ns as f64 / 1e9)
     }
 }
 

@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_carried_is_an_error() {
+    fn an_unrepresentable_message_is_an_error() {
         let error = |experiment: Experiment| run(&experiment, Seed(1), || true).unwrap_err().to_string();
         let base = Experiment::default;
         assert!(error(Experiment { arrivals: 300.0, ..base() }).contains("from 1 on the queue grows"));

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_or_never_rests_is_an_error() {
+    fn an_unknown_or_restless_chain_is_an_error() {
         let second = Duration::from_secs(1);
         let station = Station {
             arrivals: 1.0,

@@ -105,11 +105,6 @@ impl Segment {
         let sacks = if self.sack_count > 0 { 4 + 8 * usize::from(self.sack_count) } else { 0 };
         HEADERS + sacks + self.len as usize
     }
-
-    /// Whether it has no data, only an acknowledgement.
-    pub fn is_bare(&self) -> bool {
-        self.len == 0
-    }
 }
 
 /// Counters of one end.

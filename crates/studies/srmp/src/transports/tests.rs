@@ -127,7 +127,7 @@ fn a_competing_connection_fills_what_is_left() {
 }
 
 #[test]
-fn what_cannot_be_is_an_error() {
+fn impossible_settings_are_errors() {
     let setup = Setup::new(StarSpec::of_way(1, way(0.0)), Kind::Multicast);
     let error = run(&setup, &trace(1, 10), Seed(1), || true).unwrap_err().to_string();
     assert!(error.contains("1 sites, of which 1 send: expected two or more"), "{error}");

@@ -8,7 +8,7 @@ use std::fmt;
 
 /// A change of the network at a moment.
 pub enum Action {
-    /// Adds a rule under an id from [`Network::reserve_rule`].
+    /// Adds a rule under an id that the network has reserved for it.
     AddRule(RuleId, Box<dyn Rule>),
     /// Removes a rule and releases the segments that it stalled.
     RemoveRule(RuleId),
@@ -38,11 +38,6 @@ impl Network {
         let id = self.rules.reserve();
         self.rules.add(id, Box::new(rule));
         id
-    }
-
-    /// An id for a rule that a scheduled [`Action::AddRule`] adds.
-    pub fn reserve_rule(&mut self) -> RuleId {
-        self.rules.reserve()
     }
 
     /// Schedules `rule` to be added at `at`.

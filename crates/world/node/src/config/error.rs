@@ -32,7 +32,7 @@ impl ConfigError {
     }
 
     pub(super) fn located(file: &str, text: &str, error: &toml::de::Error) -> Self {
-        Self::spanned(file, text, error.message().to_owned(), error.span())
+        Self::spanned(file, text, in_words(error.message()), error.span())
     }
 
     /// An error that points at `span` of `text`, if the span is known.
@@ -71,3 +71,27 @@ impl fmt::Display for ConfigError {
 }
 
 impl std::error::Error for ConfigError {}
+
+/// Names of Rust types in messages of the parser, and what a user knows them as.
+const WORDS: [(&str, &str); 10] = [
+    ("usize", "a whole number"),
+    ("u64", "a whole number"),
+    ("u32", "a whole number"),
+    ("u16", "a whole number"),
+    ("u8", "a whole number"),
+    ("f64", "a number"),
+    ("a sequence", "a list, `[...]`"),
+    ("a map", "a table"),
+    ("a string", "a text in quotes"),
+    ("a boolean", "true or false"),
+];
+
+/// The message of the TOML parser with the words of TOML where it expects a Rust type.
+pub fn in_words(message: &str) -> String {
+    let lines = message.lines().map(|line| {
+        let Some((head, expected)) = line.rsplit_once(", expected ") else { return line.to_owned() };
+        let word = WORDS.iter().find(|(name, _)| *name == expected);
+        word.map_or_else(|| line.to_owned(), |(_, word)| format!("{head}, expected {word}"))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}

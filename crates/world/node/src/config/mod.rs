@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-pub use error::ConfigError;
+pub use error::{ConfigError, in_words};
 pub use listen::{DEFAULT_PORT, ListenAddress, ListenAddressError};
 pub use memory::MemoryLimit;
 pub use network::Network;
@@ -198,7 +198,7 @@ pub struct Session {
     #[serde(deserialize_with = "units::duration")]
     pub handshake_timeout: Duration,
     /// How long a session may stay without a connect call, at first or after a disconnect call,
-    /// before it is ended. Default `10s`.
+    /// before it is ended. Default `30s`.
     #[serde(deserialize_with = "units::duration")]
     pub connect_timeout: Duration,
     /// While memory for input is short, federates with long messages are paused. If the shortage
@@ -227,7 +227,8 @@ impl Default for Session {
     fn default() -> Self {
         Self {
             handshake_timeout: Duration::from_secs(10),
-            connect_timeout: Duration::from_secs(10),
+            // MAK's client in Python opens a session, and waits for 10 s before it connects.
+            connect_timeout: Duration::from_secs(30),
             message_timeout: Duration::from_secs(5),
             heartbeat_timeout: Some(Duration::from_secs(180)),
             resume_window: Duration::from_secs(600),

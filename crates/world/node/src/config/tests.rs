@@ -57,6 +57,13 @@ fn a_wrong_value_is_shown_where_it_stands() {
     assert!(error("listen = [").contains("meshrti.toml:1:"));
 }
 
+/// MAK's client in Python opens a session, waits for 10 s, and connects. A shorter limit locks it out.
+#[test]
+fn a_client_that_connects_late_is_waited_for() {
+    let waits = Duration::from_secs(10);
+    assert!(Config::default().session.connect_timeout >= waits * 2);
+}
+
 #[test]
 fn values_that_make_no_node_are_refused() {
     assert!(error("listen = []").contains("`listen` is empty"));

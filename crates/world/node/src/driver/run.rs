@@ -24,6 +24,9 @@ use crate::state::StateFile;
 /// Interval at which the machine of a stopping node is asked whether it has left the network.
 const LEAVE_POLL: Duration = Duration::from_millis(10);
 
+/// Interval at which a node is asked whether it is a member of its network by now.
+const SERVING_POLL: Duration = Duration::from_millis(20);
+
 /// A runtime for a [`Node`]. Its tasks stay on its thread. A `LocalSet` on any other runtime would
 /// ensure this as well, but everything would pass through a second queue.
 ///
@@ -112,6 +115,17 @@ impl<M: Machine + 'static> Node<M> {
     /// The URLs on which the node listens for other nodes, with the ports that the system chose.
     pub fn link_addresses(&self) -> Vec<String> {
         self.link_listeners.iter().map(Listener::url).collect()
+    }
+
+    /// Waits until federates are served: at once, or when the running node is a member of its
+    /// network.
+    pub fn serving(&self) -> impl Future<Output = ()> + use<M> {
+        let hub = Rc::clone(&self.hub);
+        async move {
+            while hub.core.borrow().machine.is_waiting() {
+                tokio::time::sleep(SERVING_POLL).await;
+            }
+        }
     }
 
     /// Wraps the TCP streams of all links with `layer`.

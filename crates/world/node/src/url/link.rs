@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn mistakes_are_named() {
         let error = |text: &str| text.parse::<LinkUrl>().unwrap_err().to_string();
         assert!(
             error("pigeon://a").contains("`pigeon` is not in this build (it has: tcp, quic, mpi, memory)")

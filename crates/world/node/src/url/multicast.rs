@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn mistakes_are_named() {
         let error = |text: &str| text.parse::<MulticastUrl>().unwrap_err().to_string();
         assert!(error("srmp://10.0.0.1:4420").contains("10.0.0.1 is not a multicast address"));
         for text in ["srmp://239.1.1.1", "srmp://239.1.1.1:0", "srmp://host:4420", "tcp://239.1.1.1:1"] {

@@ -122,7 +122,7 @@ async fn long_messages_come_whole() {
 }
 
 #[tokio::test]
-async fn who_joins_late_gets_the_state() {
+async fn a_late_joiner_gets_the_state() {
     if !has_multicast(V4) {
         return;
     }

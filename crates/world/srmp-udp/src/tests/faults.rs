@@ -16,7 +16,7 @@ fn refusal(config: HostConfig) -> OpenError {
 }
 
 #[tokio::test]
-async fn what_cannot_be_is_told_at_the_start() {
+async fn impossible_settings_are_reported_at_the_start() {
     let config = |text: &str| config(text.parse().expect("an address"), 1, Profile::V3);
     let error = refusal(config("10.1.2.3:4410"));
     assert!(matches!(error, OpenError::NotMulticast(_)), "{error}");
@@ -84,7 +84,7 @@ async fn the_profiles_ignore_each_other() {
 }
 
 #[tokio::test]
-async fn who_leaves_says_so() {
+async fn a_leaving_member_announces_it() {
     if !has_multicast(V4) {
         return;
     }
@@ -127,7 +127,7 @@ async fn nobody_there_is_told_in_time() {
 }
 
 #[tokio::test]
-async fn who_reads_nothing_loses_mode_0_and_no_more() {
+async fn a_member_that_reads_nothing_loses_mode_0_alone() {
     if !has_multicast(V4) {
         return;
     }

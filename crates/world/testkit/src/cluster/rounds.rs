@@ -45,6 +45,14 @@ impl Cluster {
         Ok(())
     }
 
+    /// Runs until each node is a member of a network.
+    pub(crate) fn wait_for_members(&mut self, bound: Duration) -> Result<(), Failure> {
+        self.wait(bound, "all nodes are members", |cluster| {
+            let mut kernels = (0..cluster.nodes.len()).map(|node| cluster.kernel(node));
+            kernels.all(|kernel| kernel.member_of().is_some()).then_some(()).ok_or_else(String::new)
+        })
+    }
+
     /// Runs until the nodes have found each other. Times of the plan count from then.
     pub(super) fn form(&mut self) -> Result<(), Failure> {
         if !self.options.is_networked() {

@@ -8,8 +8,9 @@ use super::lost_federates::LostFederates;
 use crate::model::{Effects, Model, Owed, Served, units};
 use crate::observation::{FederationView, Observation, Seen, SessionId};
 use crate::options::Timeouts;
-use base::Moment;
+use base::{Moment, Serial31};
 use fedpro::service::{response_field, service_name};
+use hla::Exception;
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
 use hla::api::callback_request::CallbackRequest as Callback;
@@ -18,6 +19,10 @@ use hla::fom::Fdd;
 use netsim::HostId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+
+/// Bytes of callbacks owed from which on a federate may be refused a list. The RTI refuses one when
+/// over 1 MiB waits, and the callbacks owed are split into units here, or left out there.
+const CONGESTED_BYTES: usize = 1 << 19;
 
 /// Whether a callback must come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -124,8 +129,7 @@ impl AsTheModel {
             }
             Observation::Executed { session, call, request } => {
                 let (served, effects) = self.model.execute(seen.at, *session, request);
-                let wrapped = CallRequest { call_request: Some(request.clone()) };
-                let cause = format!("{session} call {call} {}", service_name(&wrapped));
+                let cause = cause_of(*session, *call, request);
                 self.served.insert((*session, call.get()), (request.clone(), served));
                 self.owe(seen.at, &cause, effects);
             }
@@ -190,6 +194,9 @@ impl AsTheModel {
                         "{session}: an answer to {call}, which was not executed: {answer:?}"
                     ));
                 };
+                if self.may_refuse_list(*session, *call, &request, answer) {
+                    return Ok(());
+                }
                 compare(&request, &served, answer).map_err(|wrong| format!("{session} call {call}: {wrong}"))
             }
             Observation::Called { session, body, .. } => {
@@ -207,6 +214,32 @@ impl AsTheModel {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether the RTI may have refused a list because the federate does not take its callbacks. The
+    /// report is then no longer owed.
+    fn may_refuse_list(
+        &mut self,
+        session: SessionId,
+        call: Serial31,
+        request: &Call,
+        answer: &Answer,
+    ) -> bool {
+        let is_list = matches!(
+            request,
+            Call::ListFederationExecutionsRequest(_) | Call::ListFederationExecutionMembersRequest(_)
+        );
+        let internal = Exception::RTIinternalError.name();
+        let is_refused = matches!(answer, Answer::ExceptionData(data) if data.exception_name == internal);
+        if !is_list || !is_refused {
+            return false;
+        }
+        let Some(batches) = self.owed.get_mut(&session) else { return false };
+        let cause = cause_of(session, call, request);
+        batches.retain(|batch| batch.cause != cause);
+        let owed = batches.iter().flat_map(|batch| &batch.owed);
+        let bytes: usize = owed.map(|(callback, _)| callback.encoded_len()).sum();
+        bytes >= CONGESTED_BYTES || self.tight && bytes > 0
     }
 
     /// Finds a callback in the oldest batch of its session. Batches that may be dropped may be
@@ -312,6 +345,11 @@ fn spare_twin(batches: &mut VecDeque<Batch>, unit: &Callback) {
     if let Some((_, need)) = twins.next() {
         *need = Need::May;
     }
+}
+
+fn cause_of(session: SessionId, call: Serial31, request: &Call) -> String {
+    let wrapped = CallRequest { call_request: Some(request.clone()) };
+    format!("{session} call {call} {}", service_name(&wrapped))
 }
 
 fn compare(request: &Call, served: &Served, answer: &Answer) -> Result<(), String> {

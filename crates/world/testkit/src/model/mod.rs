@@ -10,6 +10,7 @@ mod declaration;
 mod federation;
 mod message;
 mod object;
+pub mod ownership;
 mod support;
 mod switches;
 pub mod time;

@@ -30,7 +30,8 @@ impl Jobs {
                 return any;
             }
             let Some(job) = kernel.poll_job() else { return any };
-            self.running = Some((now + self.takes, job.run()));
+            let takes = if job.reads_modules() { self.takes } else { Duration::ZERO };
+            self.running = Some((now + takes, job.run()));
         }
     }
 

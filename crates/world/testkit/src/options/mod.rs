@@ -244,6 +244,22 @@ impl Options {
         options
     }
 
+    /// [Quiet](Self::quiet) options for counting messages: the nodes of `shape` and no spare one, all
+    /// links alike, and federates that send nothing unasked.
+    pub(crate) fn for_counting(seed: Seed, shape: Shape, federates: usize, module: String) -> Self {
+        /// Half of the time that a frame takes over a link.
+        const HALF_WAY: Duration = Duration::from_micros(150);
+        /// Longer than any run, so that federates add nothing to the messages of the nodes.
+        const NEVER: Duration = Duration::from_secs(1 << 24);
+        let mut options = Self::quiet(seed, shape, federates);
+        options.spares = 0;
+        options.sites = vec![HALF_WAY; options.shape.nodes];
+        options.timeouts.heartbeat = NEVER;
+        options.timeouts.heart = NEVER;
+        options.module = Some(module);
+        options
+    }
+
     /// Number of nodes, spare ones included.
     pub fn nodes(&self) -> usize {
         self.shape.nodes + self.spares

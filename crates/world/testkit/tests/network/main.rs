@@ -173,7 +173,7 @@ fn a_network_that_lost_its_majority_with_its_creator_begins_anew_with_it() {
 /// The rest of a network without a majority admits no node. A node that joins it does not wait
 /// forever.
 #[test]
-fn who_is_let_in_by_nobody_looks_for_a_network_again() {
+fn a_node_that_nobody_admits_looks_for_a_network_again() {
     let mut network = Network::new(Kind::Tree);
     for (name, joins) in [("a", &[][..]), ("b", &["a"]), ("c", &["b"])] {
         network.start(name, joins);
@@ -236,7 +236,7 @@ fn a_node_leaves_in_order() {
 }
 
 #[test]
-fn who_was_cut_off_for_long_joins_again() {
+fn a_node_that_was_cut_off_for_long_joins_again() {
     let mut network = Network::new(Kind::Tree);
     for (name, joins) in [("a", &[][..]), ("b", &["a"]), ("c", &["a"])] {
         network.start(name, joins);
@@ -253,7 +253,7 @@ fn who_was_cut_off_for_long_joins_again() {
 }
 
 #[test]
-fn who_was_removed_while_cut_off_learns_it_when_it_is_back() {
+fn a_node_removed_while_cut_off_learns_it_on_its_return() {
     let mut network = Network::new(Kind::Tree);
     for (name, joins) in [("a", &[][..]), ("b", &["a"]), ("c", &["a"])] {
         network.start(name, joins);

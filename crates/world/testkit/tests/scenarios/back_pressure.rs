@@ -282,7 +282,7 @@ fn a_federate_that_does_not_read_holds_back_nobody() {
 /// Bulk waits at a link for several seconds; a service that needs the agreement of all nodes is
 /// answered meanwhile.
 #[test]
-fn what_nodes_agree_on_does_not_wait_behind_bulk() {
+fn agreement_does_not_wait_behind_bulk() {
     check(|| {
         let pipe = PipeConfig { credit_bytes: Some(1 << 20), ..kernel::link_pipe() };
         let mut chain = Chain::new(2, pipe, Timing::USUAL, Some(1_000_000))?;

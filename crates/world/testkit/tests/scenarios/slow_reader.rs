@@ -62,7 +62,7 @@ fn a_slow_reader_delays_nobody() {
 }
 
 #[test]
-fn what_is_best_effort_is_dropped_and_counted_and_the_rest_comes() {
+fn best_effort_is_dropped_and_counted_and_the_rest_arrives() {
     for seed in 1..6 {
         let outcome = check(|| {
             let (mut cluster, instance) = prepared(seed)?;
@@ -81,7 +81,7 @@ fn what_is_best_effort_is_dropped_and_counted_and_the_rest_comes() {
 }
 
 #[test]
-fn who_never_reads_what_must_come_is_disconnected() {
+fn a_federate_that_never_reads_reliable_messages_is_disconnected() {
     check(|| {
         let (mut cluster, instance) = prepared(7)?;
         cluster.set_reading(cluster.federates()[2], false);

@@ -16,7 +16,7 @@ const MESSAGES: usize = 20;
 /// the publisher has already been publishing again for long. It still gets all messages since the
 /// new start, although for a moment nobody followed the stream.
 #[test]
-fn who_hears_late_of_the_end_has_what_was_said_since_the_new_beginning() {
+fn a_late_follower_gets_the_messages_since_the_new_beginning() {
     for way in [1, 2, 4, 6] {
         begins_anew_for_a_late_follower(Duration::from_secs(way));
     }

@@ -243,7 +243,7 @@ fn every_fault_is_found() {
 
 /// A federate that never joined has no session to judge.
 #[test]
-fn who_never_joins_is_missed() {
+fn a_federate_that_never_joins_is_missed() {
     let mut logs = SOUND.map(str::to_owned);
     logs[3] = "0 tries 1 1\n10 failed refused\n60000 ends".to_owned();
     let violations = judge(&timeline(&logs), GRACE).violations;
@@ -253,7 +253,7 @@ fn who_never_joins_is_missed() {
 /// Nothing is promised about messages that a node had not passed on when it was killed, or about
 /// messages so late that nobody could tell.
 #[test]
-fn what_is_not_promised_may_be_missing() {
+fn unpromised_messages_may_be_missing() {
     #[rustfmt::skip]
     let harmless: &[(usize, &[(&str, &str)])] = &[
         // The last update of a federate whose node was killed, without its answer.
@@ -276,7 +276,7 @@ fn what_is_not_promised_may_be_missing() {
 /// An object whose registration was never answered, because its node died, may be known, and is
 /// treated like others.
 #[test]
-fn who_never_heard_of_its_object_has_one() {
+fn a_federate_without_news_of_its_object_has_one() {
     let unanswered = |removed: &str| {
         let mut logs = SOUND.map(str::to_owned);
         // Federate 2 registers late; its messages, and the messages of others about its object, are

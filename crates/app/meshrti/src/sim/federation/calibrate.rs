@@ -4,6 +4,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use base::stats::median;
 use bench::cores::{Awake, can_pin};
 use bench::federation::measure;
 use hostsim::fit::{Figures, Fit, fit};
@@ -131,16 +132,6 @@ fn least_disturbed(rounds: &[Figures]) -> Figures {
         cpu_us: (0..processes)
             .map(|process| of(&|figures| figures.cpu_us.get(process).copied()).unwrap_or(0.0))
             .collect(),
-    }
-}
-
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => None,
-        count if count % 2 == 1 => Some(values[middle]),
-        _ => Some((values[middle - 1] + values[middle]) / 2.0),
     }
 }
 
@@ -324,8 +315,6 @@ mod tests {
         let figures = |per_s, cpu| Figures { p50_us: None, per_s: Some(per_s), cpu_us: vec![cpu, 1.0] };
         let all = [figures(3.0, 9.0), figures(1.0, 7.0), figures(2.0, 8.0)];
         assert_eq!(least_disturbed(&all), Figures { p50_us: None, per_s: Some(3.0), cpu_us: vec![7.0, 1.0] });
-        assert_eq!(median(vec![4.0, 1.0]), Some(2.5));
-        assert_eq!(median(vec![]), None);
     }
 
     /// The fit recovers the costs of a model from its own runs: the loop of the command, with short

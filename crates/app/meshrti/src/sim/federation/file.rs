@@ -178,7 +178,7 @@ impl Scenario {
     /// # Errors
     /// The mistake in the file, with line and column where the TOML parser gives them.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let scenario: Self = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        let scenario: Self = crate::sim::file::parse(text)?;
         match (scenario.placement(), scenario.network) {
             (Placement::Together, Some(_)) => {
                 Err("[network]: leave it out: with `placement = \"together\"` all is on one computer"

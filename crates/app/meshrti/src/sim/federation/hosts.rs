@@ -25,8 +25,7 @@ pub(super) fn read(path: &Path) -> Result<HostModel, String> {
 }
 
 fn parse(text: &str) -> Result<HostModel, String> {
-    let File { cores, mut costs } =
-        toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+    let File { cores, mut costs } = crate::sim::file::parse(text)?;
     let mut values = [0.0; Costs::COUNT];
     for (name, value) in Costs::NAMES.into_iter().zip(&mut values) {
         let given = costs.remove(name).ok_or_else(|| format!("[costs]: `{name}` is missing"))?;
@@ -55,13 +54,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_values_are_read_back() {
         let model = HostModel::EXAMPLE;
         assert_eq!(parse(&text(&model)), Ok(model));
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn mistakes_are_reported() {
         let good = text(&HostModel::EXAMPLE);
         let say = |from: &str, to: &str| parse(&good.replace(from, to)).unwrap_err();
         assert!(say("cores = 2", "cores = 0").starts_with("`cores` is 0"));

@@ -171,7 +171,7 @@ impl Scenario {
     /// # Errors
     /// The mistake in the file, with line and column where the TOML parser gives them.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let scenario: Self = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        let scenario: Self = crate::sim::file::parse(text)?;
         scenario.traffic.check()?;
         match (&scenario.topology, &scenario.links.switches) {
             (Topology::Wan(_), Some(_)) => {

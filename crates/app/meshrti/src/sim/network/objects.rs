@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_workload_is_told() {
+    fn an_invalid_workload_is_reported() {
         let say = |name, per_host| read(name, per_host, Path::new("nowhere")).map(|_| ()).unwrap_err();
         assert!(say("table1", None).contains("`table1` is a preset: say in `per_host`"));
         assert!(say("full4", Some(0)).contains("at least 1"));

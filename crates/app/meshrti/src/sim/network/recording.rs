@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
+    fn mistakes_are_reported_with_their_lines() {
         for (text, why) in [
             ("", "there is no line of headings"),
             ("source,destination,bytes\n", "line 1: there is no column `born_ps` or `at_s`"),

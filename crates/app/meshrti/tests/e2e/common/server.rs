@@ -259,14 +259,14 @@ fn collect(from: impl Read + Send + 'static, log: Arc<Mutex<String>>) {
 }
 
 /// The addresses in the lines `listening on tcp://HOST:PORT`, and the URLs in the lines `listening
-/// for nodes on URL`, up to the line `ready`.
+/// for nodes on URL`, up to the line `ready`, or `waiting for its network`.
 fn announced(from: impl Read + Send + 'static) -> (Vec<String>, Vec<String>) {
     let (found, lines) = mpsc::channel();
     std::thread::spawn(move || {
         let mut found = Some(found);
         for line in BufReader::new(from).lines().map_while(Result::ok) {
             match line.as_str() {
-                "ready" => found = None,
+                "ready" | "waiting for its network" => found = None,
                 _ => drop(found.as_ref().map(|found| found.send(line))),
             }
         }

@@ -53,7 +53,7 @@ fn counted(endpoint: &Endpoint) -> Usage {
 }
 
 #[test]
-fn what_a_call_takes_moves_from_input_to_unsent_to_history_and_ends() {
+fn the_memory_of_a_call_moves_from_input_to_unsent_to_history_and_ends() {
     let mut endpoint = Endpoint::new(Config::default());
     let session = open_at(&mut endpoint, 1, 1);
     assert_eq!(endpoint.usage(), Usage::default());

@@ -194,17 +194,16 @@ fn impossible_datatypes_cannot_be_built() {
     assert_eq!(DataType::variable_array(nested), Err(DataTypeError::TooDeep));
 }
 
-crate::fixed_record! {
-    #[derive(Clone, PartialEq, Debug)]
-    struct Wheel {
-        id: u8,
-        radius: f64,
-        bolts: [Le<i16>; 2],
-        marks: Vec<String>,
-        flat: bool,
-        maker: AsciiString,
-        raw: OpaqueData,
-    }
+#[derive(Encoding, Clone, PartialEq, Debug)]
+#[encoding(crate = crate)]
+struct Wheel {
+    id: u8,
+    radius: f64,
+    bolts: [Le<i16>; 2],
+    marks: Vec<String>,
+    flat: bool,
+    maker: AsciiString,
+    raw: OpaqueData,
 }
 
 #[test]

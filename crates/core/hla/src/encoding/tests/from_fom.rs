@@ -50,7 +50,7 @@ fn a_variant_of_arrays_by_enumerator_ranges() {
 }
 
 #[test]
-fn what_has_no_encoding_says_why() {
+fn unencodable_types_are_refused_with_the_reason() {
     let array = |name: &str, of: &str, encoding: &str| {
         format!(
             "<arrayData><name>{name}</name><dataType>{of}</dataType><cardinality>Dynamic</cardinality>\

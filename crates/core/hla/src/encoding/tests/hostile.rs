@@ -35,7 +35,9 @@ fn values_of_no_octets_are_rationed() {
     assert!(doubling.decode(&[]).is_err());
     let huge = DataType::fixed_array(record(&[]), usize::MAX).unwrap();
     assert!(huge.decode(&[]).is_err());
-    crate::fixed_record! { struct Empty {} }
+    #[derive(Encoding)]
+    #[encoding(crate = crate)]
+    struct Empty {}
     assert!(Vec::<Empty>::decode(&count(0x7fff_ffff)).is_err());
 }
 
@@ -47,7 +49,7 @@ fn fixed_sizes_beyond_the_octets_are_refused() {
 }
 
 #[test]
-fn what_is_no_value_is_refused() {
+fn invalid_values_are_refused() {
     for (data_type, hex) in [
         ("HLAboolean", "00 00 00 02"),
         ("HLAboolean", "FF FF FF FF"),

@@ -1,5 +1,6 @@
 //! The examples of the rules, hostile octets, and round trips of any datatype.
 
+mod derived;
 mod examples;
 mod from_fom;
 mod hostile;

@@ -154,7 +154,7 @@ impl Routers {
             self.client_at(*key, self.sender())
                 .is_some_and(|client| router.covered(client) & 1 << status.group != 0)
         };
-        status.reached = self.neighbours.keys().filter(|key| covered(key)).count();
+        status.reaches = self.neighbours.keys().filter(|key| covered(key)).count();
         status.waiting = router.queued(pipe).map_or(0, |(messages, _)| messages);
         status.sent_messages = router.pipe_stats(pipe).map_or(0, |stats| stats.sent_messages);
     }

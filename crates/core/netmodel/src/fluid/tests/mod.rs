@@ -19,7 +19,7 @@ fn two_links(sharing: Sharing) -> [f64; 4] {
 }
 
 #[test]
-fn what_one_cannot_use_is_left_or_given_to_others() {
+fn unused_shares_are_left_or_given_to_others() {
     let close = |got: [f64; 4], want: [f64; 4]| got.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-12);
     let third = 1.0 / 3.0;
     assert!(close(two_links(Sharing::MinShare), [0.5, third, third, third]));

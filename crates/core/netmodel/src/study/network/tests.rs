@@ -69,7 +69,7 @@ fn every_shape_under_every_model() {
 }
 
 #[test]
-fn what_is_recorded_over_time_adds_up_and_changes_nothing() {
+fn recordings_over_time_add_up_and_change_nothing() {
     let packets = PacketModel::new(1_250);
     for model in [
         Model::Fluid(Sharing::MinShare),
@@ -235,7 +235,7 @@ fn a_hot_spot_fills_small_buffers() {
 }
 
 #[test]
-fn what_cannot_be_is_told() {
+fn impossible_settings_are_reported() {
     let model = Model::Fluid(Sharing::MaxMin);
     let say = |network: &Network| set_up(network, Seed(1)).map(|_| ()).unwrap_err().to_string();
     assert!(say(&network(Shape::Star { hosts: 1 }, model)).contains("needs another one"));

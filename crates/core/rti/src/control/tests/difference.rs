@@ -227,11 +227,12 @@ fn the_histories_reach_every_event() {
                 Event::PublishersChanged { on: true, .. } => "published",
                 Event::PublishersChanged { on: false, .. } => "unpublished",
                 Event::DirectiveSet { .. } => "directive set",
+                Event::TimeHomeSet { .. } => "time home set",
                 Event::SyncMissed { .. } => "missed",
             };
             *counts.entry(kind).or_default() += 1;
         }
     }
-    assert_eq!(counts.len(), 17, "{counts:?}");
+    assert_eq!(counts.len(), 18, "{counts:?}");
     assert!(counts.values().all(|&count| count >= 5), "{counts:?}");
 }

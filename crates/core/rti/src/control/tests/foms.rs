@@ -70,13 +70,13 @@ fn check(folder: &str) {
     }
     let model = |plane: &ControlPlane| handles(&plane.federation("F").unwrap().model);
     let snapshot = plane.snapshot();
-    let mut restored = ControlPlane::restore(&snapshot, &ControlPlane::default()).unwrap();
+    let mut restored = restore(&snapshot, &ControlPlane::default()).unwrap();
     assert_eq!(model(&restored), model(&plane));
     assert_eq!(restored.snapshot(), snapshot);
     // Step by step, from older states of the same history.
     restored = ControlPlane::default();
     for version in &versions {
-        restored = ControlPlane::restore(version, &restored).unwrap();
+        restored = restore(version, &restored).unwrap();
     }
     assert_eq!(model(&restored), model(&plane));
     let count = plane.federation("F").unwrap().model_version();

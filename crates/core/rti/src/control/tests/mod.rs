@@ -19,6 +19,11 @@ const FEDERATIONS: [&str; 2] = ["F", "G"];
 const LABELS: [&str; 2] = ["P", "Q"];
 const NAMES: [&str; 3] = ["x", "y", "z"];
 
+/// Decodes and restores a snapshot.
+fn restore(snapshot: &[u8], previous: &ControlPlane) -> Result<ControlPlane, WireError> {
+    ControlPlane::restore(DecodedSnapshot::of(snapshot)?, previous)
+}
+
 fn class(name: &str, inner: &str) -> String {
     format!(
         "<objectClass><name>{name}</name><attribute><name>{name}a</name><dataType>HLAcount</dataType>\
@@ -167,6 +172,7 @@ fn declaration() -> impl Strategy<Value = Command> {
         3 => (execution(), node(), published(), prop::bool::weighted(0.7)).prop_map(
             |(execution, node, class, on)| Command::Publishes { execution, node, class, on }
         ),
+        1 => (execution(), node()).prop_map(|(execution, node)| Command::SetTimeHome { execution, node }),
         1 => (execution(), federate(), action()).prop_map(|(execution, federate, directive)| {
             Command::SetResignDirective { execution, federate, directive }
         }),

@@ -81,7 +81,7 @@ fn a_node_that_dies_takes_its_federates_along() {
 }
 
 #[test]
-fn what_a_dead_node_says_late_changes_nothing() {
+fn late_messages_of_a_dead_node_change_nothing() {
     let mut plane = two_nodes();
     plane.apply_from(NodeKey(10), Command::RemoveNode { key: NodeKey(20) }).unwrap();
     let before = plane.snapshot();
@@ -117,6 +117,23 @@ fn a_node_speaks_for_itself_only() {
     assert_eq!(plane.apply_from(NodeKey(10), publishes), Ok(Vec::new()), "said twice");
     let federation = plane.execution(EXECUTION).unwrap();
     assert_eq!(federation.publishers(class).collect::<Vec<_>>(), [NodeId(1)]);
+}
+
+#[test]
+fn the_first_node_that_asks_is_the_time_home_until_it_is_gone() {
+    let mut plane = two_nodes();
+    let set = |node| Command::SetTimeHome { execution: EXECUTION, node: NodeId(node) };
+    let home = |plane: &ControlPlane| plane.execution(EXECUTION).unwrap().time_home();
+    assert_eq!(home(&plane), None);
+    assert!(plane.apply_from(NodeKey(10), set(2)).is_err(), "a node speaks for itself");
+    assert_eq!(plane.apply(set(2)), Ok(vec![Event::TimeHomeSet { execution: EXECUTION }]));
+    assert_eq!(plane.apply(set(1)), Ok(Vec::new()), "there is one");
+    assert_eq!(home(&plane), Some(NodeId(2)));
+    plane.apply(join(1)).unwrap();
+    plane.apply(Command::RemoveNode { key: NodeKey(20) }).unwrap();
+    assert_eq!((home(&plane), plane.removals()), (Some(NodeId(1)), 1));
+    plane.apply(Command::RemoveNode { key: NodeKey(10) }).unwrap();
+    assert_eq!((home(&plane), plane.removals()), (None, 2), "nobody is left");
 }
 
 #[test]

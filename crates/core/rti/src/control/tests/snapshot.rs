@@ -22,7 +22,7 @@ proptest! {
         let mut plane = run(&commands[..cut]);
         let snapshot = plane.snapshot();
         let previous = run(&commands[..before.min(cut)]);
-        let mut restored = ControlPlane::restore(&snapshot, &previous).unwrap();
+        let mut restored = restore(&snapshot, &previous).unwrap();
         prop_assert_eq!(restored.snapshot(), snapshot);
         for command in &commands[cut..] {
             prop_assert_eq!(restored.apply(command.clone()), plane.apply(command.clone()));
@@ -46,12 +46,12 @@ proptest! {
         if let Some(cut) = cut {
             octets.truncate(cut.index(octets.len()));
         }
-        if let Ok(mut plane) = ControlPlane::restore(&octets, &ControlPlane::default()) {
+        if let Ok(mut plane) = restore(&octets, &ControlPlane::default()) {
             for command in more {
                 let _outcome = plane.apply(command);
             }
             let again = plane.snapshot();
-            prop_assert_eq!(ControlPlane::restore(&again, &plane).map(|plane| plane.snapshot()), Ok(again));
+            prop_assert_eq!(restore(&again, &plane).map(|plane| plane.snapshot()), Ok(again));
         }
     }
 
@@ -64,14 +64,14 @@ proptest! {
         if let Ok(command) = Command::from_bytes(&octets) {
             let _outcome = plane().apply(command);
         }
-        if let Ok(plane) = ControlPlane::restore(&octets, &ControlPlane::default()) {
+        if let Ok(plane) = restore(&octets, &ControlPlane::default()) {
             plane.snapshot();
         }
     }
 }
 
 fn refusal(octets: &[u8]) -> String {
-    match ControlPlane::restore(octets, &ControlPlane::default()) {
+    match restore(octets, &ControlPlane::default()) {
         Ok(_) => "taken".to_owned(),
         Err(error) => error.to_string(),
     }
@@ -89,7 +89,7 @@ fn refusals_say_what_is_wrong() {
     let snapshot = run(std::slice::from_ref(&create)).snapshot().to_vec();
     assert_eq!(refusal(&snapshot), "taken");
     assert_eq!(refusal(&[]), "no snapshot: it is empty");
-    assert_eq!(refusal(&[9, 1, 2]), "a snapshot in version 9 of its form; this node reads version 3");
+    assert_eq!(refusal(&[9, 1, 2]), "a snapshot in version 9 of its form; this node reads version 4");
     let longer = [&snapshot[..], b"xyz"].concat();
     assert_eq!(refusal(&longer), format!("no snapshot: 3 of its {} octets are left over", longer.len()));
     assert!(refusal(&snapshot[..40]).starts_with("no snapshot: "), "{}", refusal(&snapshot[..40]));
@@ -117,7 +117,7 @@ fn replace(octets: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
 fn limits_on_modules_are_those_of_the_node_that_began() {
     let strict = Limits { classes: 1, ..Limits::default() };
     let mut began = ControlPlane::new(strict);
-    let mut joined = ControlPlane::restore(&began.snapshot(), &plane()).unwrap();
+    let mut joined = restore(&began.snapshot(), &plane()).unwrap();
     let create = Command::Create {
         federation: "F".to_owned(),
         mim: None,

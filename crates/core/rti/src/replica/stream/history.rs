@@ -67,6 +67,7 @@ impl<K: Ord + Copy> History<K> {
         debug_assert!(pieces.back().is_none_or(|last| last.next() == first), "no gaps");
         pieces.push_back(piece);
         self.order.push_back((now, stream, first));
+        // Not only beyond the age: a flood must not keep half a minute of itself.
         while self.bytes > self.bytes_max {
             self.drop_oldest();
         }
@@ -112,6 +113,7 @@ impl<K: Ord + Copy> History<K> {
         if let Some(pieces) = self.streams.remove(&stream) {
             self.bytes -= pieces.iter().map(Piece::bytes).sum::<usize>();
         }
+        // Entries of dropped pieces would otherwise stay until their age, and keep a timer alive.
         if self.streams.is_empty() {
             self.order.clear();
         }
@@ -153,6 +155,7 @@ impl<K: Ord + Copy> History<K> {
     fn drop_oldest(&mut self) {
         let Some((_, stream, first)) = self.order.pop_front() else { return };
         let Some(pieces) = self.streams.get_mut(&stream) else { return };
+        // A forgotten stream may have been opened again: its first piece is then a younger one.
         if let Some(piece) = pieces.pop_front_if(|piece| piece.first == first) {
             self.bytes -= piece.bytes();
         }

@@ -1,5 +1,6 @@
 //! The receiving end of a stream: delivers in order, exactly once, without gaps.
 
+use super::buffers::{BufferTotal, BufferedBytes};
 use base::Moment;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -12,6 +13,8 @@ pub(crate) struct Patience {
     pub(crate) reorder_wait: Duration,
     /// Bytes that wait behind a gap. Later messages beyond it are dropped and requested again.
     pub(crate) buffered_bytes_max: usize,
+    /// The same for all streams together.
+    pub(crate) total_bytes_max: usize,
 }
 
 /// Greater numbers are rejected, because no stream gets that far.
@@ -27,7 +30,7 @@ pub(crate) struct Inbound<T> {
     /// Number of the next message to deliver; 0 while the start is not known.
     next: u64,
     buffered: BTreeMap<u64, (T, usize)>,
-    buffered_bytes: usize,
+    buffered_bytes: BufferedBytes,
     /// The highest number known to exist.
     known: u64,
     /// A request is under way and has not been answered.
@@ -37,8 +40,9 @@ pub(crate) struct Inbound<T> {
 
 impl<T> Inbound<T> {
     /// A stream whose start is not known yet. All messages wait.
-    pub(crate) fn new() -> Self {
-        Self { next: 0, buffered: BTreeMap::new(), buffered_bytes: 0, known: 0, asking: false, ask_at: None }
+    pub(crate) fn new(total: &BufferTotal) -> Self {
+        let (buffered, buffered_bytes) = (BTreeMap::new(), total.part());
+        Self { next: 0, buffered, buffered_bytes, known: 0, asking: false, ask_at: None }
     }
 
     /// Starts delivery after number `at`.
@@ -46,8 +50,8 @@ impl<T> Inbound<T> {
         let at = at.min(NUMBER_MAX);
         self.next = at + 1;
         let later = self.buffered.split_off(&self.next);
-        self.buffered = later;
-        self.buffered_bytes = self.buffered.values().map(|(_, bytes)| bytes).sum();
+        let earlier = std::mem::replace(&mut self.buffered, later);
+        self.buffered_bytes.remove(earlier.into_values().map(|(_, bytes)| bytes).sum());
         self.known = self.known.max(at);
         self.look(now, patience);
     }
@@ -71,11 +75,12 @@ impl<T> Inbound<T> {
             return false;
         }
         self.known = self.known.max(number);
-        let room = self.buffered_bytes + bytes <= patience.buffered_bytes_max;
+        let room = self.has_room(bytes, patience);
+        // The next message is delivered at once, and therefore needs no room.
         let kept = room || number == self.next;
         if kept {
             self.buffered.insert(number, (item, bytes));
-            self.buffered_bytes += bytes;
+            self.buffered_bytes.add(bytes);
         }
         self.look(now, patience);
         kept
@@ -119,6 +124,8 @@ impl<T> Inbound<T> {
         for (number, (item, bytes)) in (first..).zip(items) {
             self.take(now, number, item, bytes, patience);
         }
+        // A repair may be shorter than the request. It has made progress, so that the rest is
+        // requested without another wait.
         self.ask_at = (!self.is_complete()).then_some(now);
     }
 
@@ -135,7 +142,7 @@ impl<T> Inbound<T> {
             return None;
         }
         let (number, (item, bytes)) = entry.remove_entry();
-        self.buffered_bytes -= bytes;
+        self.buffered_bytes.remove(bytes);
         self.next += 1;
         Some((number, item))
     }
@@ -147,11 +154,12 @@ impl<T> Inbound<T> {
         }
         self.ask_at = None;
         let missing = self.missing()?;
-        if *missing.start() != self.next && self.buffered_bytes >= patience.buffered_bytes_max {
+        if *missing.start() != self.next && !self.has_room(1, patience) {
             // The waiting messages have not been taken yet, and there is no room for more.
             self.ask_at = Some(now + patience.reorder_wait.max(Duration::from_millis(1)));
             return None;
         }
+        // One request at a time: its answer tells whether the rest can be had at all.
         self.asking = true;
         Some(missing)
     }
@@ -166,10 +174,16 @@ impl<T> Inbound<T> {
         self.next == 0 || self.buffered.len() as u64 == (self.known + 1).saturating_sub(self.next)
     }
 
+    /// Whether a message of `bytes` may wait, too.
+    fn has_room(&self, bytes: usize, patience: Patience) -> bool {
+        self.buffered_bytes.get() + bytes <= patience.buffered_bytes_max
+            && self.buffered_bytes.total() + bytes <= patience.total_bytes_max
+    }
+
     /// Bytes that wait.
     #[cfg(test)]
     pub(crate) fn buffered_bytes(&self) -> usize {
-        self.buffered_bytes
+        self.buffered_bytes.get()
     }
 
     /// Starts the wait in which a gap may close by itself.
@@ -201,11 +215,15 @@ mod tests {
     use bytes::Bytes;
     use proptest::prelude::*;
 
-    const PATIENCE: Patience = Patience { reorder_wait: Duration::from_millis(20), buffered_bytes_max: 64 };
+    const PATIENCE: Patience = Patience {
+        reorder_wait: Duration::from_millis(20),
+        buffered_bytes_max: 64,
+        total_bytes_max: usize::MAX,
+    };
 
     #[test]
     fn before_the_start_everything_is_held() {
-        let mut inbound = Inbound::new();
+        let mut inbound = Inbound::new(&BufferTotal::default());
         let now = Moment::ZERO;
         for number in [3, 5, 4] {
             assert!(inbound.take(now, number, number, 1, PATIENCE));
@@ -218,8 +236,27 @@ mod tests {
     }
 
     #[test]
+    fn streams_share_the_room_for_waiting_messages() {
+        let (total, now) = (BufferTotal::default(), Moment::ZERO);
+        let patience = Patience { total_bytes_max: 100, ..PATIENCE };
+        let (mut one, mut other) = (Inbound::new(&total), Inbound::new(&total));
+        one.start(now, 0, patience);
+        other.start(now, 0, patience);
+        assert!(one.take(now, 2, 2, 60, patience));
+        assert!(!other.take(now, 2, 2, 60, patience), "there is room for one of them");
+        assert!(other.take(now, 1, 1, 60, patience), "the next message needs no room");
+        assert_eq!((other.pop(), total.bytes()), (Some((1, 1)), 60));
+        drop(one);
+        assert_eq!(total.bytes(), 0);
+        let due = other.timeout().unwrap();
+        assert_eq!(other.poll_request(due, patience), Some(2..=2));
+        other.repaired(due, 2, [(2, 60)], patience);
+        assert_eq!(other.pop(), Some((2, 2)));
+    }
+
+    #[test]
     fn a_gap_is_asked_for_after_the_reorder_wait_and_only_once() {
-        let mut inbound = Inbound::new();
+        let mut inbound = Inbound::new(&BufferTotal::default());
         let now = Moment::from_secs(1);
         inbound.start(now, 0, PATIENCE);
         inbound.take(now, 4, 4, 1, PATIENCE);
@@ -316,7 +353,7 @@ mod tests {
     proptest! {
         #[test]
         fn exactly_once_in_order_complete_then_silent(steps in steps()) {
-            let mut inbound = Inbound::new();
+            let mut inbound = Inbound::new(&BufferTotal::default());
             inbound.start(Moment::ZERO, 0, PATIENCE);
             let mut world = World {
                 now: Moment::ZERO,

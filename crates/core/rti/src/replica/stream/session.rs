@@ -157,12 +157,15 @@ impl Session {
     /// The next frame for the other node, if there is reason to send one.
     pub(crate) fn poll_frame(&mut self, now: Moment) -> Option<Bytes> {
         if self.retry_at.is_some_and(|at| at <= now) {
+            // Go back to the first unacknowledged message: frames are rarely lost, so that selective
+            // acknowledgements would save little.
             self.unsent = self.first;
             self.in_flight = 0;
             self.retry_wait = (self.retry_wait * 2).min(RETRY_MAX);
             self.retry_at = None;
             self.timed = None;
         }
+        // A window in octets, and not in messages: a single message may take a whole frame.
         let has_messages = self.unsent < self.end() && self.in_flight < WINDOW_BYTES;
         if !has_messages && self.ack_at.is_none_or(|at| at > now) {
             return None;
@@ -177,11 +180,14 @@ impl Session {
         encode_varint(self.unsent, &mut frame);
         while has_messages && self.in_flight < WINDOW_BYTES {
             let Some(message) = self.unacked.get((self.unsent - self.first) as usize) else { break };
+            // The head of a frame has at most 21 octets, so that a longer frame already has a
+            // message.
             if frame.len() > 25 && frame.len() + message.len() > FRAME_BYTES {
                 break;
             }
             encode_varint(message.len() as u64, &mut frame);
             frame.put_slice(message);
+            // Empty messages count too: the window would otherwise admit any number of them.
             self.in_flight += message.len().max(1);
             if self.timed.is_none() && self.unsent > self.sent_once {
                 self.timed = Some((self.unsent, now));
@@ -204,6 +210,7 @@ impl Session {
     /// changed.
     pub(crate) fn retry_now(&mut self, now: Moment) {
         if self.retry_at.is_some() {
+            // Half of it, because the wait doubles when the retry is sent.
             self.retry_wait = self.first_wait() / 2;
             self.retry_at = Some(now + self.lane.ack_wait());
         }
@@ -227,6 +234,7 @@ impl Session {
         frame.advance(1);
         let ack = decode_varint(&mut frame).map_err(|_| SessionError)?;
         let mut number = decode_varint(&mut frame).map_err(|_| SessionError)?;
+        // Nobody can have received a message that was never queued.
         if ack > self.end() {
             return Err(SessionError);
         }
@@ -235,6 +243,8 @@ impl Session {
             let length = decode_varint(&mut frame).map_err(|_| SessionError)?;
             let length = usize::try_from(length).ok().filter(|&length| length <= frame.len());
             let message = frame.split_to(length.ok_or(SessionError)?);
+            // The earliest deadline stands: later messages must not postpone the acknowledgement of
+            // the first.
             self.ack_at.get_or_insert(now + self.lane.ack_wait());
             self.take(number, message);
             number = number.checked_add(1).ok_or(SessionError)?;
@@ -270,6 +280,7 @@ impl Session {
             self.first += 1;
             progress = true;
         }
+        // After a retry began, the acknowledgement of the first transmission may overtake it.
         self.unsent = self.unsent.max(self.first);
         if let Some((number, at)) = self.timed
             && number < ack
@@ -292,6 +303,8 @@ impl Session {
             return;
         }
         let full = self.inbox_bytes + message.len() > INBOX_BYTES_MAX;
+        // The next message is taken even if there is no room, provided that nothing waits:
+        // otherwise a message longer than the limit would stop the session for ever.
         if full && (number != self.expected || !self.inbox.is_empty()) {
             return;
         }
@@ -314,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_acknowledged_is_not_sent_again_and_then_there_is_silence() {
+    fn acknowledged_messages_are_not_sent_again_and_silence_follows() {
         let (mut a, mut b) = (session(), session());
         let mut now = Moment::from_secs(1);
         a.send(Bytes::from_static(b"one"));
@@ -350,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_is_sent_again_after_a_few_round_trips() {
+    fn lost_messages_are_sent_again_after_a_few_round_trips() {
         for millis in [1, 5, 50] {
             let delay = Duration::from_millis(millis);
             for lane in [Lane::Urgent, Lane::Bulk] {

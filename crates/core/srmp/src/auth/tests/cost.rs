@@ -116,11 +116,11 @@ fn senders_are_bounded() {
 }
 
 /// Measures real time: `cargo test --release -p meshrti-srmp -- --ignored --nocapture
-/// what_it_takes`.
+/// cost_of_a_schedule`.
 #[test]
 #[ignore = "measures real time"]
 #[allow(clippy::disallowed_methods, clippy::print_stdout)]
-fn what_it_takes() {
+fn cost_of_a_schedule() {
     const ROUNDS: u32 = 100_000;
     for protection in [Protection::Mac, Protection::Encrypted] {
         let (mut peer, mut decryptor) = pair(protection);

@@ -118,7 +118,7 @@ fn answers_do_not_multiply_though_each_thinks_itself_the_best() {
 }
 
 #[test]
-fn who_is_given_the_state_of_the_site_claims_nothing() {
+fn a_member_with_the_state_of_the_site_claims_nothing() {
     let mut election =
         Election::new(Moment::ZERO, MemberId(1), Rank(9), &LoggerConfig::default(), Seed(1).rng());
     assert!(election.deadline() >= Moment::from_secs(1), "a logger may be silent for so long");
@@ -154,7 +154,7 @@ fn the_best_is_elected_and_another_stands_by() {
 }
 
 #[test]
-fn who_stands_by_follows_within_the_time_of_an_election() {
+fn a_standby_takes_over_within_the_time_of_an_election() {
     for seed in 0..20 {
         let mut site = Site::new(seed, &[5; 10], 0.0);
         site.run(ms(10_000));

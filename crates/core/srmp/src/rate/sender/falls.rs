@@ -37,6 +37,7 @@ impl Falls {
         if let Some(fall) = self.falls.iter().find(|fall| fall.receiver == receiver) {
             return fall.floor;
         }
+        // A hostile receiver with many names must not take more memory than this.
         if self.falls.len() == REMEMBERED_MAX {
             self.falls.pop_front();
         }

@@ -118,6 +118,8 @@ impl Sender {
     /// `R_max`: the longest round-trip time of the group, and at least the time between two
     /// bundles.
     pub fn rtt_max(&self) -> Duration {
+        // At a low rate bundles are further apart than a round trip. Timers that count round trips
+        // would otherwise run out before anybody could answer (RFC 4654, 3.6).
         let spacing = self.rate.time_of(self.sizes.bytes()).saturating_add(self.config.clock.granularity());
         self.rounds.rtt_max.max(spacing).min(RTT_MAX)
     }
@@ -140,6 +142,7 @@ impl Sender {
     /// Loss events per bundle at the current limiting receiver; 0 without one, or where the wire
     /// does not carry it.
     pub fn loss(&self) -> f64 {
+        // Without a loss its rate is twice the received one, and says nothing of loss.
         self.clr.as_ref().filter(|clr| clr.have_loss).map_or(0.0, |clr| clr.loss)
     }
 
@@ -185,6 +188,7 @@ impl Sender {
         self.sent.meter.record(now, bytes, self.rtt_max() * 2);
         self.advance(now);
         let used = self.sent.meter.rate_at(now).unwrap_or_default();
+        // Half of the rate, because that is what a sender reaches that is only sometimes idle.
         if used.times(2.0) >= self.rate {
             self.sent.limited_since = None;
         } else {
@@ -194,6 +198,8 @@ impl Sender {
 
     /// Handles a receiver's report.
     pub fn handle_feedback(&mut self, now: Moment, feedback: &Feedback) -> Verdict {
+        // Counted before it is judged: an answer that is ignored shows as well that somebody is
+        // there.
         if feedback.sender == self.me && self.clr() != Some(feedback.receiver) {
             self.rounds.answered();
         }
@@ -205,8 +211,11 @@ impl Sender {
         self.stats.accepted += 1;
         self.nobody = None;
         let from_clr = self.clr() == Some(feedback.receiver);
+        // The one that was announced, before this sample changes it: the receiver computed with it.
         let rtt_max = self.rtt_max();
         self.rounds.measured(rtt);
+        // Others compare themselves with it. The limiting receiver answers without being asked, and
+        // would suppress everybody.
         if !from_clr && !feedback.leaving {
             self.rounds.heard(feedback.rate);
         }
@@ -254,9 +263,12 @@ impl Sender {
     /// CLR, and each receiver that answers the current round or the one before and is slower or
     /// further away than all heard so far.
     fn accepts(&self, feedback: &Feedback, rtt: Duration) -> bool {
+        // A sender that was its own receiver would follow itself.
         if feedback.sender != self.me || feedback.receiver == self.me {
             return false;
         }
+        // Only what suppression would have let through. Others should have been silent, and are
+        // late or hostile.
         let selected = feedback.rate < self.rounds.suppression || rtt > self.rounds.rtt_max;
         self.clr() == Some(feedback.receiver) || (self.rounds.is_current(feedback.round) && selected)
     }
@@ -274,10 +286,13 @@ impl Sender {
             self.echoes.forget(receiver);
             if self.clr() == Some(receiver) {
                 self.clr = None;
+                // The next slowest is not known yet. The rate does not rise for a round, in which
+                // it can say so.
                 self.held_until = self.rounds.count + 1;
             }
             return;
         }
+        // As in TCP: the first loss of anybody shows where the network ends.
         self.slow_start &= !feedback.have_loss;
         let takes_over = self.takes_over(feedback, rate);
         let is_clr = match &mut self.clr {
@@ -318,11 +333,13 @@ impl Sender {
             self.lower(now, receiver, target);
             return;
         }
+        // Time counts even when the rate does not rise: growth is not saved up for later.
         let since = std::mem::replace(&mut self.grown, now);
         if self.rounds.count < self.held_until || target <= self.rate {
             return;
         }
         let limit = if self.slow_start {
+            // Doubled with each report, as in slow start.
             self.rate.times(2.0)
         } else {
             // TCP grows by one bundle per round-trip time in every round-trip time.
@@ -339,6 +356,8 @@ impl Sender {
         self.grown = now;
         let mut rate = target;
         if self.config.halving_guard {
+            // A receiver halves the rate once in two rounds at most: reports that follow at once tell of
+            // losses that the sender has not been able to react to.
             let floor = self.falls.floor(now, receiver, self.rate, self.rtt_max());
             self.stats.guarded += u64::from(rate < floor);
             rate = rate.max(floor.min(self.rate));
@@ -347,6 +366,7 @@ impl Sender {
     }
 
     fn set_rate(&mut self, rate: Rate) {
+        // A sender that stops altogether gets no reports, and would never start again.
         let floor = Rate::of(self.sizes.bytes(), BUNDLE_SPACING_MAX).max(self.config.rate_min);
         self.rate = rate.max(floor).min(self.config.rate_max);
     }
@@ -368,6 +388,7 @@ impl Sender {
                 return;
             }
             clr.halved = true;
+            // A receiver that took over a moment ago has had no time to report twice.
             if now - clr.since < unit * CLR_LOST {
                 return;
             }
@@ -376,6 +397,7 @@ impl Sender {
             if !overdue(nobody, CLR_LOST, &self.config) {
                 return;
             }
+            // Halved once for each such time, until somebody answers (RFC 5348, 4.4).
             *nobody = Silence::new(now, sent);
         }
         self.stats.silent_halvings += 1;
@@ -393,6 +415,7 @@ impl Sender {
             Some(clr) if clr.receiver == feedback.receiver => {
                 clr.echo = entry;
                 // Its first echo goes before all others, later ones go after them.
+                // It needs a round trip of its own soon: its reports steer the rate of all.
                 clr.echo_first |= new_clr;
             }
             _ => self.echoes.push(entry),
@@ -403,6 +426,7 @@ impl Sender {
     /// Then the others follow, and then the CLR again.
     fn next_echo(&mut self, now: Moment) -> Option<Echo> {
         let clock = self.config.clock;
+        // The limiting receiver gets one echo in each round, however many others wait.
         let others_turn =
             self.clr.as_ref().is_none_or(|clr| !clr.echo_first && clr.echo_round == self.rounds.count);
         if let Some(entry) = others_turn.then(|| self.echoes.pop()).flatten() {

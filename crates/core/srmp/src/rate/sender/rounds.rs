@@ -51,6 +51,8 @@ impl Rounds {
 
     /// Records a measured round-trip time.
     pub(super) fn measured(&mut self, rtt: Duration) {
+        // It rises at once: with a round trip that is too short, receivers would not suppress each
+        // other.
         self.rtt_max = self.rtt_max.max(rtt);
         self.peak = self.peak.max(Some(rtt));
     }
@@ -59,6 +61,8 @@ impl Rounds {
     /// report. The first report ends a round that has lasted its time.
     pub(super) fn heard(&mut self, rate: Rate) {
         self.heard = true;
+        // A little below, so that receivers with about the same rate do not all report (RFC 4654,
+        // 2.5).
         self.suppression = self.suppression.min(rate.times(1.0 - SUPPRESSION_SLACK));
     }
 

@@ -163,7 +163,7 @@ fn a_silent_clr_halves_once_and_is_given_up() {
 }
 
 #[test]
-fn who_sends_nothing_is_not_punished_for_hearing_nothing() {
+fn a_silent_sender_is_not_punished_for_missing_feedback() {
     let (mut sender, now) = settled();
     for second in 0..600 {
         sender.handle_timeout(now + Duration::from_secs(second));

@@ -126,7 +126,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_promised_is_there(
+        fn promised_data_is_there(
             bits_per_second in prop_oneof![1.0f64..1e4, 1e4..1e9, Just(f64::INFINITY)],
             steps in prop::collection::vec((0u64..100_000_000, 0usize..70_000), 1..50),
         ) {

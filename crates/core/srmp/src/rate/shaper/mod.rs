@@ -257,6 +257,7 @@ impl<M> Shaper<M> {
     fn spend(&mut self, class: Class, bytes: usize) {
         self.bucket.take(bytes);
         self.stats.bytes[class as usize] += bytes as u64;
+        // It takes from what best effort may use, and the discard rate has to follow.
         if class != Class::BestEffort {
             self.random.note_other(bytes);
         }
@@ -269,6 +270,8 @@ impl<M> Shaper<M> {
             let most = self.config.datagram_bytes as i64;
             if let Some(index) = overdue {
                 let next = self.streams.take(index, Some(now))?;
+                // Limited, so that a class that had nothing to send does not later take all for as
+                // long.
                 self.ahead = (self.ahead - next.0 as i64).max(-most);
                 return Some((Class::BestEffort, next));
             }

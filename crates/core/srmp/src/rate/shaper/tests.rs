@@ -96,7 +96,7 @@ fn the_floor_serves_the_least_important_now_and_then() {
 }
 
 #[test]
-fn what_belongs_to_no_stream_waits_its_turn_and_not_too_long() {
+fn records_of_no_stream_wait_their_turn_and_not_too_long() {
     let mut shaper = shaper(Policy::Conflate);
     let offers = (0..10_000u32).map(|i| if i % 2 == 0 { (None, 0) } else { (Some(StreamKey(i % 10)), 0) });
     let passed = run(&mut shaper, offers);

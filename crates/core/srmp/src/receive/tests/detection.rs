@@ -3,7 +3,7 @@ use crate::receive::Interest;
 use std::collections::BTreeSet;
 
 #[test]
-fn what_is_announced_and_missing_is_asked_for_at_once_in_a_small_group() {
+fn announced_and_missing_data_is_requested_at_once_in_a_small_group() {
     let mut rig = Rig::new(3, false);
     assert_eq!(rig.data(1, 4), message(&b"1:4"[..]));
     rig.announce(1, 4);

@@ -29,7 +29,7 @@ fn wants_of_a_sender_share_a_backoff() {
 }
 
 #[test]
-fn who_hears_a_wish_holds_off() {
+fn a_member_that_hears_a_request_holds_off() {
     let mut rig = Rig::new(1_000, false);
     rig.announce(1, 4);
     rig.origin.hear_nack(rig.now, &mut rig.shared, whole(1, 3));

@@ -69,7 +69,7 @@ fn bundles_that_leave_anyway_count() {
 }
 
 #[test]
-fn what_is_not_sent_for_long_is_not_announced_when_so_configured() {
+fn stale_data_is_not_announced_when_so_configured() {
     let mut rig = Rig::new(false);
     rig.sender.config.timing.data_timeout = Some(ms(1_000));
     rig.send(1, b"x");

@@ -99,7 +99,7 @@ fn many_wishes_make_one_sweep() {
 }
 
 #[test]
-fn what_was_given_up_is_not_repaired_though_it_was_asked_for_before() {
+fn abandoned_data_is_not_repaired_although_it_was_requested() {
     let mut rig = Rig::new(false);
     rig.sender.config.timing.data_timeout = Some(ms(250));
     for data in 0..10 {

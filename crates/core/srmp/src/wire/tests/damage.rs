@@ -68,7 +68,7 @@ fn every_sample_with_up_to_two_bits_flipped_ends() {
 
 /// Each kind of damage with the error that is reported.
 #[test]
-fn what_is_wrong_is_said() {
+fn mistakes_are_named() {
     let v2 = "20000002 0a000001 00000000 03e80000 ffff08f4 0100001c 00080000";
     let tail = |len: &str, message: &str| {
         format!("20000002 0a000001 00000000 03e80000 ffff08f4 0000{len} {message}")
@@ -132,7 +132,7 @@ fn what_is_wrong_is_said() {
 
 /// A bad record does not affect the others when its end is known.
 #[test]
-fn what_can_be_read_is_read() {
+fn readable_records_are_read() {
     let text = "30000035 cafef00d 0000000000000001 00000002 00000003 00000004 00000000
                 7f000001 aa  01000005 00000000 41  03000001 bb";
     let bytes = hex(text);

@@ -61,7 +61,7 @@ fn more_announcements_than_reserved_are_refused() {
 }
 
 #[test]
-fn what_a_profile_cannot_say_is_refused_and_leaves_nothing() {
+fn unrepresentable_records_are_refused_and_leave_nothing() {
     let mut writer = Writer::new(format(Profile::V2));
     writer.begin(Kind::Bundle, 0);
     let wide = Mode1 {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::exercise::{Crowd, Exercise, Joined, Lines, Placement, Site};
+use crate::exercise::{Exercise, Joined, Lines, Placement, Population, Site};
 use crate::routers::Hardware;
 use base::Seed;
 use netsim::cluster::Line;
@@ -100,13 +100,13 @@ pub(in crate::commands) enum TopologyName {
     MeshOfSites,
 }
 
-/// Which simulator has the entities of which part of the ground.
+/// Which simulator has the entities of which part of the grid.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(in crate::commands) enum PlacementName {
-    /// Neighbours on the ground may be anywhere in the network
+    /// Neighbours on the grid may be anywhere in the network
     Scattered,
-    /// Neighbours on the ground are neighbours in the network, where that is possible
+    /// Neighbours on the grid are neighbours in the network, where that is possible
     Compact,
 }
 
@@ -245,7 +245,7 @@ impl Scenario {
             lines: self.lines()?,
             simulators_per_router,
             routers_per_router,
-            crowd: Crowd {
+            population: Population {
                 entities,
                 update_bytes: of.update_bytes,
                 moving_share: of.moving_share,
@@ -307,11 +307,13 @@ mod tests {
     fn the_papers_sizes_are_those_of_the_built_in_scenarios() {
         let points = Scenario::parse(SFEXPRESS).unwrap().points(&Wishes::default()).unwrap();
         let last = points.last().unwrap();
-        assert_eq!((last.nodes, last.exercise.crowd.entities), (1_904, 100_000));
+        assert_eq!((last.nodes, last.exercise.population.entities), (1_904, 100_000));
         assert_eq!(last.exercise.simulators(), 1_813);
-        assert!(points.iter().any(|point| (point.nodes, point.exercise.crowd.entities) == (1_904, 50_000)));
+        assert!(
+            points.iter().any(|point| (point.nodes, point.exercise.population.entities) == (1_904, 50_000))
+        );
         let points = Scenario::parse(MILLION).unwrap().points(&Wishes::default()).unwrap();
-        assert_eq!(points.last().unwrap().exercise.crowd.entities, 1_000_000);
+        assert_eq!(points.last().unwrap().exercise.population.entities, 1_000_000);
         let points = Scenario::parse(JUO).unwrap().points(&Wishes::default()).unwrap();
         assert!(points.iter().all(|point| point.exercise.simulators() > 300));
     }
@@ -327,13 +329,16 @@ mod tests {
         };
         let points = scenario.points(&wishes).unwrap();
         assert_eq!(points.len(), 1);
-        assert_eq!((points[0].nodes, points[0].exercise.crowd.entities), (952, 50_000));
+        assert_eq!((points[0].nodes, points[0].exercise.population.entities), (952, 50_000));
         assert_eq!(points[0].exercise.window, Duration::from_secs(3));
         let wishes =
             Wishes { entities: Some(1_000), placement: Some(PlacementName::Compact), ..Wishes::default() };
         let points = scenario.points(&wishes).unwrap();
-        assert_eq!((points.len(), points[0].nodes, points[0].exercise.crowd.entities), (2, 1_904, 1_000));
-        assert_eq!(points[0].exercise.crowd.placement, Placement::Compact);
+        assert_eq!(
+            (points.len(), points[0].nodes, points[0].exercise.population.entities),
+            (2, 1_904, 1_000)
+        );
+        assert_eq!(points[0].exercise.population.placement, Placement::Compact);
     }
 
     #[test]

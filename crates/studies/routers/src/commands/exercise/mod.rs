@@ -36,7 +36,7 @@ pub(super) struct ExerciseFlags {
     /// This topology alone
     #[arg(long, value_enum, value_name = "HOW")]
     topology: Option<TopologyName>,
-    /// Hosts whose entities are neighbours on the ground
+    /// Hosts whose entities are neighbours on the grid
     #[arg(long, value_enum, value_name = "HOW")]
     placement: Option<PlacementName>,
 }
@@ -69,7 +69,7 @@ pub(super) fn run(settings: &Settings, flags: &ExerciseFlags, show: bool, name: 
             "scenario {}: {}, {nodes} nodes, {} entities: {error}",
             settings.scenario,
             exercise.joined.name(),
-            exercise.crowd.entities
+            exercise.population.entities
         ))
     })?;
     let wall_s = begun.elapsed().as_secs_f64();
@@ -114,12 +114,13 @@ fn simulate(
 ) -> Result<Vec<exercise::Outcome>, (usize, exercise::ExerciseError)> {
     let all = points.len() * replications;
     // The duration of a run is roughly proportional to its number of entities.
-    let entities: u64 = points.iter().map(|point| point.exercise.crowd.entities as u64).sum::<u64>().max(1);
+    let entities: u64 =
+        points.iter().map(|point| point.exercise.population.entities as u64).sum::<u64>().max(1);
     let each = (STEPS / all as u64).max(1);
     in_parallel(settings.jobs, all, each, |index, ticker| {
         let (at, replication) = (index / replications, index % replications);
         let point = &points[at].exercise;
-        let steps = each * points.len() as u64 * point.crowd.entities as u64 / entities;
+        let steps = each * points.len() as u64 * point.population.entities as u64 / entities;
         let mut ticked = 0;
         let run =
             exercise::run(&Exercise { seed: seed_of(settings, replication), ..point.clone() }, |share| {

@@ -1,7 +1,7 @@
 //! Results as tables: of all runs, of hosts by duty, of lines, and of the paths between sites.
 
 use crate::exercise::{Duty, Joined, Level, Outcome, Way};
-use netmodel::stats::Histogram;
+use base::stats::{Histogram, mean};
 use serde_json::Value;
 
 use super::file::{Point, Scenario};
@@ -61,7 +61,7 @@ impl Done {
     }
 
     pub(super) fn entities(&self) -> usize {
-        self.point.exercise.crowd.entities
+        self.point.exercise.population.entities
     }
 
     /// Whether every replication has counted for some time.
@@ -71,7 +71,7 @@ impl Done {
 
     /// The mean of a figure over the replications.
     pub(super) fn mean(&self, of: impl Fn(&Outcome) -> f64) -> f64 {
-        self.outcomes.iter().map(of).sum::<f64>() / self.outcomes.len() as f64
+        mean(self.outcomes.iter().map(of))
     }
 
     /// The busiest part of any replication.
@@ -111,20 +111,18 @@ impl Done {
     /// depends on the length of the run.
     pub(super) fn latency_ms(&self, ways: Option<(usize, usize)>, share: f64) -> Option<f64> {
         let latency = self.latency(ways);
-        let has_any = latency.bins().next().is_some();
-        (has_any && !self.is_overloaded()).then(|| latency.quantile(share) / 1e3)
+        (latency.count() > 0 && !self.is_overloaded()).then(|| latency.quantile(share) / 1e3)
     }
 
     /// Latencies in milliseconds, each with the cumulative share up to it.
     pub(super) fn latency_steps(&self) -> Vec<(f64, f64)> {
-        let bins: Vec<(u64, u64)> = self.latency(None).bins().collect();
-        let all = bins.iter().map(|(_, count)| count).sum::<u64>() as f64;
+        let latency = self.latency(None);
         let mut sum = 0;
-        let step = |(us, count): &(u64, u64)| {
+        let step = |(us, _, count)| {
             sum += count;
-            (*us as f64 / 1e3, sum as f64 / all)
+            (us as f64 / 1e3, sum as f64 / latency.count() as f64)
         };
-        bins.iter().map(step).collect()
+        latency.bins().map(step).collect()
     }
 }
 

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 
 use super::file::Scenario;
 use super::work::Done;
+use base::stats::ci95;
 use console::size;
 use console::table::{Table, figure, or_dash};
-use experiment::stats::{Summary, ci95, histogram, micros, sum_up};
+use experiment::stats::{Summary, histogram, micros, sum_up};
 
 /// All results that are shown.
 pub(super) struct Results {

@@ -7,6 +7,7 @@ mod failure;
 mod limits;
 mod scale;
 
+use base::stats;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -116,7 +117,7 @@ fn replicate<P: Sync, T: Send, E: RunError>(
 /// there are several.
 fn mean<T>(runs: &[T], of: impl Fn(&T) -> f64) -> (f64, Option<f64>) {
     let values: Vec<f64> = runs.iter().map(of).collect();
-    (values.iter().sum::<f64>() / values.len().max(1) as f64, experiment::stats::ci95(&values))
+    (stats::mean(values.iter().copied()), stats::ci95(&values))
 }
 
 /// SRMP on a private network: losses do not slow it down.

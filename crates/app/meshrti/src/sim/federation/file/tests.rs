@@ -60,7 +60,7 @@ fn computers_of_their_own_need_a_network() {
 }
 
 #[test]
-fn what_is_wrong_is_told() {
+fn mistakes_are_reported() {
     let say = |from: &str, to: &str| federation(&TEXT.replacen(from, to, 1)).unwrap_err();
     assert!(say("count = 3", "count = 0").contains("the number of nodes must be from 1"));
     assert!(say("to = 2", "to = 3").contains("task 1 is at node 3, but nodes are numbered from 0 to 2"));

@@ -140,6 +140,14 @@ fn faults_are_told_precisely() {
         ("ports = 8", "port = 8", "unknown field `port`, expected `ports`"),
         ("shape = \"fat-tree\"", "shape = \"fat\"", "unknown variant `fat`"),
         ("message_size", "mesage_size", "unknown field `mesage_size`"),
+        (
+            "pattern = \"uniform\"",
+            "pattern = \"unifrom\"",
+            "unknown variant `unifrom`, expected one of `uniform`, `permutation`, `bit-reversal`, `all-to-all`, \
+             `transpose`, `tornado`, `shift`, `near`, or { hot_spot = HOST, share = SHARE }",
+        ),
+        ("pattern = \"uniform\"", "pattern = { hot_spot = 1 }", "missing field `share`"),
+        ("ports = 8", "ports = \"many\"", "expected a whole number"),
         ("per_message", "per_mesage", "unknown field `per_mesage`"),
         ("kind = \"max-min\"", "kind = \"fluid\"", "unknown variant `fluid`"),
         ("subqueue = \"flow\"", "subqueue = \"port\"", "unknown variant `port`"),

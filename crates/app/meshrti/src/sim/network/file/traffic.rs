@@ -28,9 +28,14 @@ pub(super) struct Traffic {
     until: Option<Time>,
 }
 
+/// A pattern by its name, or a table with its parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "toml::Value")]
+struct Pattern(pattern::Pattern);
+
+#[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Pattern {
+enum Named {
     Uniform,
     Permutation,
     BitReversal,
@@ -39,15 +44,39 @@ enum Pattern {
     Tornado,
     Shift(u32),
     Near(u32),
-    #[serde(untagged)]
-    HotSpot(HotSpot),
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct HotSpot {
     hot_spot: u32,
     share: f64,
+}
+
+impl TryFrom<toml::Value> for Pattern {
+    type Error = String;
+
+    fn try_from(value: toml::Value) -> Result<Self, String> {
+        let is_hot_spot = value.as_table().is_some_and(|table| table.contains_key("hot_spot"));
+        if is_hot_spot {
+            let spot: HotSpot =
+                value.try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+            return Ok(Self(pattern::Pattern::HotSpot { host: spot.hot_spot, share: spot.share }));
+        }
+        let named: Named = value.try_into().map_err(|error: toml::de::Error| {
+            format!("{}, or {{ hot_spot = HOST, share = SHARE }}", error.message())
+        })?;
+        Ok(Self(match named {
+            Named::Uniform => pattern::Pattern::Uniform,
+            Named::Permutation => pattern::Pattern::Permutation,
+            Named::BitReversal => pattern::Pattern::BitReversal,
+            Named::AllToAll => pattern::Pattern::AllToAll,
+            Named::Transpose => pattern::Pattern::Transpose,
+            Named::Tornado => pattern::Pattern::Tornado,
+            Named::Shift(shift) => pattern::Pattern::Shift(shift),
+            Named::Near(distance) => pattern::Pattern::Near(distance),
+        }))
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -198,7 +227,7 @@ impl Traffic {
             let until = self.until.map_or(last.max(self.from.0 + Picos(1)), |until| until.0);
             return Ok((Load::Recorded(Arc::new(recording)), (self.from.0, until)));
         }
-        let pattern = self.pattern.ok_or_else(|| missing("pattern"))?.pattern();
+        let pattern = self.pattern.ok_or_else(|| missing("pattern"))?.0;
         let until = self.until.ok_or_else(|| missing("until"))?.0;
         let sizes =
             || self.message_size.as_ref().map(|sizes| sizes.0.clone()).ok_or_else(|| missing("message_size"));
@@ -255,22 +284,6 @@ impl Arrivals {
         match gaps.iter().find(|(_, time)| time.0 == Picos::ZERO) {
             Some((key, _)) => Err(format!("[traffic]: `{key}` is zero")),
             None => Ok(()),
-        }
-    }
-}
-
-impl Pattern {
-    fn pattern(self) -> pattern::Pattern {
-        match self {
-            Pattern::Uniform => pattern::Pattern::Uniform,
-            Pattern::Permutation => pattern::Pattern::Permutation,
-            Pattern::BitReversal => pattern::Pattern::BitReversal,
-            Pattern::AllToAll => pattern::Pattern::AllToAll,
-            Pattern::Transpose => pattern::Pattern::Transpose,
-            Pattern::Tornado => pattern::Pattern::Tornado,
-            Pattern::Shift(shift) => pattern::Pattern::Shift(shift),
-            Pattern::Near(distance) => pattern::Pattern::Near(distance),
-            Pattern::HotSpot(HotSpot { hot_spot: host, share }) => pattern::Pattern::HotSpot { host, share },
         }
     }
 }

@@ -144,7 +144,7 @@ fn tokens_give_the_peak_and_then_what_lasts() {
 
 /// Tokens shape a link in the middle of a path: excess packets wait there, and are not dropped.
 #[test]
-fn who_comes_faster_than_tokens_waits() {
+fn packets_faster_than_tokens_wait() {
     let tokens = TokenRate { peak: RATE, sustained: Rate::mbit(400), depth: 5_000 };
     let case = Case {
         rules: rules(Discipline::Fifo),
@@ -168,7 +168,7 @@ fn order(case: &Case) -> Vec<usize> {
 /// A turn is worth the same to a flow that has just had nothing to send as to any other: the rest
 /// of its last turn is gone.
 #[test]
-fn who_has_nothing_to_send_keeps_nothing_of_its_turn() {
+fn a_queue_with_nothing_to_send_keeps_nothing_of_its_turn() {
     let case = Case {
         rules: rules(round_robin(1_000, Flows::Pairs)),
         ports: vec![port(RATE)],
@@ -182,7 +182,7 @@ fn who_has_nothing_to_send_keeps_nothing_of_its_turn() {
 
 /// The same for a flow that had to wait for room at the next link.
 #[test]
-fn who_waits_for_room_keeps_nothing_of_its_turn() {
+fn a_queue_that_waits_for_room_keeps_nothing_of_its_turn() {
     let far = Port { queue: Plain { buffer: Some(1_400), ..port(RATE).queue }, ..port(RATE) };
     let (far_away, here, first) = (0, 1, 2);
     let case = Case {

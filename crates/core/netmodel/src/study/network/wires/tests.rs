@@ -257,7 +257,7 @@ fn turns_come_near_a_fluid_as_packets_shrink() {
 }
 
 #[test]
-fn what_links_and_models_cannot_be_is_told() {
+fn impossible_links_and_models_are_reported() {
     let ethernet = || named("gigabit-ethernet");
     let fluid = Model::Fluid(Sharing::MaxMin);
     let with = |wire: Wire| LinkClass { wire, ..ethernet() };

@@ -1,6 +1,6 @@
 //! The population of entities: their number, placement, speed, and update rates.
 
-use super::ground::{Ground, Place, morton};
+use super::grid::{Grid, Place, morton};
 use base::Seed;
 use rand_core::RngCore;
 use std::f64::consts::TAU;
@@ -19,7 +19,7 @@ pub enum Placement {
 /// entity updates when its true position differs too much from the extrapolated one, here at even
 /// intervals. A stationary entity updates once per heartbeat.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Crowd {
+pub struct Population {
     /// Number of entities of all simulators.
     pub entities: usize,
     /// Bytes of an update, without the headers of router and network.
@@ -54,10 +54,10 @@ pub(super) struct Entity {
 
 impl Entity {
     /// Moves for `time`.
-    pub(super) fn go(&mut self, ground: Ground, time: Duration) {
+    pub(super) fn go(&mut self, grid: Grid, time: Duration) {
         let s = time.as_secs_f64();
         let (x, y) = (self.place.x + self.velocity.x * s, self.place.y + self.velocity.y * s);
-        self.place = ground.wrap(Place { x, y });
+        self.place = grid.wrap(Place { x, y });
     }
 }
 
@@ -71,15 +71,15 @@ fn phase(rng: &mut base::Rng, span: Duration) -> u64 {
     ((u128::from(rng.next_u64()) * span.as_nanos()) >> 64) as u64
 }
 
-impl Crowd {
+impl Population {
     /// The grid of the population.
-    pub(super) fn ground(&self) -> Ground {
-        Ground::for_entities(self.entities, self.entities_per_cell)
+    pub(super) fn grid(&self) -> Grid {
+        Grid::for_entities(self.entities, self.entities_per_cell)
     }
 
     /// The centres of the units of all simulators.
     pub(super) fn units(&self, simulators: usize, seed: Seed) -> Vec<Place> {
-        let side = f64::from(self.ground().side());
+        let side = f64::from(self.grid().side());
         let unit = |number: usize| {
             let mut rng = seed.split("units").split_index(number as u64).rng();
             Place { x: uniform(&mut rng) * side, y: uniform(&mut rng) * side }
@@ -100,18 +100,18 @@ impl Crowd {
         unit: Place,
         seed: Seed,
     ) -> (Vec<Entity>, usize) {
-        let ground = self.ground();
+        let grid = self.grid();
         let below = |number: usize| (number as u128 * self.entities as u128 / simulators as u128) as usize;
         let count = below(number + 1) - below(number);
         let moving = (count as f64 * self.moving_share).round() as usize;
         let mut rng = seed.split("entities").split_index(number as u64).rng();
         let entity = |index: usize| {
             let mut off = || (uniform(&mut rng) - 0.5) * self.unit_cells;
-            let place = ground.wrap(Place { x: unit.x + off(), y: unit.y + off() });
+            let place = grid.wrap(Place { x: unit.x + off(), y: unit.y + off() });
             let heading = uniform(&mut rng) * TAU;
             let speed = if index < moving { self.cells_per_s } else { 0.0 };
             let velocity = Place { x: speed * libm::cos(heading), y: speed * libm::sin(heading) };
-            Entity { place, velocity, cell: ground.cell(place) }
+            Entity { place, velocity, cell: grid.cell(place) }
         };
         ((0..count).map(entity).collect(), moving)
     }
@@ -169,8 +169,8 @@ impl Rounds {
 mod tests {
     use super::*;
 
-    fn crowd() -> Crowd {
-        Crowd {
+    fn population() -> Population {
+        Population {
             entities: 1_003,
             update_bytes: 144,
             moving_share: 0.25,
@@ -186,28 +186,28 @@ mod tests {
 
     #[test]
     fn all_entities_are_at_some_simulator_and_within_their_unit() {
-        let crowd = crowd();
-        let units = crowd.units(10, Seed(3));
+        let population = population();
+        let units = population.units(10, Seed(3));
         let parts: Vec<_> =
-            units.iter().enumerate().map(|(n, unit)| crowd.entities_of(n, 10, *unit, Seed(3))).collect();
+            units.iter().enumerate().map(|(n, unit)| population.entities_of(n, 10, *unit, Seed(3))).collect();
         assert_eq!(parts.iter().map(|(entities, _)| entities.len()).sum::<usize>(), 1_003);
         assert!(
             parts.iter().all(|(entities, moving)| *moving == 25 && (100..=101).contains(&entities.len()))
         );
-        let side = f64::from(crowd.ground().side());
+        let side = f64::from(population.grid().side());
         for (unit, (entities, _)) in units.iter().zip(&parts) {
             for entity in entities {
                 let far = |a: f64, b: f64| (a - b).abs().min(side - (a - b).abs());
                 assert!(far(unit.x, entity.place.x) <= 1.0 && far(unit.y, entity.place.y) <= 1.0);
             }
         }
-        assert!((crowd.updates_per_s() - (1_003.0 * (0.25 + 0.75 / 5.0))).abs() < 1e-9);
+        assert!((population.updates_per_s() - (1_003.0 * (0.25 + 0.75 / 5.0))).abs() < 1e-9);
     }
 
     #[test]
     fn compact_units_are_the_same_ones_in_another_order() {
-        let scattered = crowd();
-        let compact = Crowd { placement: Placement::Compact, ..crowd() };
+        let scattered = population();
+        let compact = Population { placement: Placement::Compact, ..population() };
         let (mut a, b) = (scattered.units(50, Seed(1)), compact.units(50, Seed(1)));
         assert_ne!(a, b);
         a.sort_by_key(|unit| morton(*unit));
@@ -216,12 +216,12 @@ mod tests {
 
     #[test]
     fn entities_that_move_go_straight_on_and_others_stay() {
-        let crowd = crowd();
-        let (mut entities, moving) = crowd.entities_of(0, 1, Place { x: 5.0, y: 5.0 }, Seed(9));
-        let ground = crowd.ground();
+        let population = population();
+        let (mut entities, moving) = population.entities_of(0, 1, Place { x: 5.0, y: 5.0 }, Seed(9));
+        let grid = population.grid();
         for (index, entity) in entities.iter_mut().enumerate() {
             let before = entity.place;
-            entity.go(ground, Duration::from_secs(2));
+            entity.go(grid, Duration::from_secs(2));
             let went = (entity.place.x - before.x).hypot(entity.place.y - before.y);
             assert!((went - if index < moving { 1.0 } else { 0.0 }).abs() < 1e-9, "{index}");
         }

@@ -10,7 +10,7 @@ const BLOCK: u32 = 8;
 /// bits of a cell's number are the number of its block (8 by 8 cells), the lower 6 its position
 /// there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Ground {
+pub(super) struct Grid {
     /// Cells on a side.
     side: u32,
 }
@@ -22,7 +22,7 @@ pub(super) struct Place {
     pub(super) y: f64,
 }
 
-impl Ground {
+impl Grid {
     /// A grid of such a size that the mean number of entities per cell is `per_cell`, or close to
     /// it.
     pub(super) fn for_entities(entities: usize, per_cell: f64) -> Self {
@@ -46,7 +46,7 @@ impl Ground {
         Place { x: one(place.x), y: one(place.y) }
     }
 
-    /// The cell of a [wrapped](Ground::wrap) position.
+    /// The cell of a [wrapped](Grid::wrap) position.
     pub(super) fn cell(self, place: Place) -> u32 {
         self.number(place.x as u32, place.y as u32)
     }
@@ -143,25 +143,25 @@ mod tests {
 
     #[test]
     fn cells_around_one_are_those_of_a_square_over_the_edges() {
-        let ground = Ground { side: 20 };
-        let at = |x: u32, y: u32| ground.cell(Place { x: f64::from(x) + 0.5, y: f64::from(y) + 0.5 });
+        let grid = Grid { side: 20 };
+        let at = |x: u32, y: u32| grid.cell(Place { x: f64::from(x) + 0.5, y: f64::from(y) + 0.5 });
         let all: BTreeSet<u32> = (0..400).map(|n| at(n % 20, n / 20)).collect();
         assert_eq!(all.len(), 400, "each cell has a number of its own");
-        let around: BTreeSet<u32> = ground.around(at(0, 19), 1).collect();
+        let around: BTreeSet<u32> = grid.around(at(0, 19), 1).collect();
         let expected = [19, 0, 1].into_iter().flat_map(|x| [18, 19, 0].map(|y| at(x, y))).collect();
         assert_eq!(around, expected);
-        assert_eq!(ground.around(at(7, 8), 2).collect::<BTreeSet<_>>().len(), 25);
+        assert_eq!(grid.around(at(7, 8), 2).collect::<BTreeSet<_>>().len(), 25);
         // A range beyond a small grid covers the whole grid.
-        let small = Ground { side: 2 };
+        let small = Grid { side: 2 };
         assert_eq!(small.around(0, 5).collect::<BTreeSet<_>>().len(), 4);
     }
 
     #[test]
     fn places_are_wrapped_and_near_ones_stay_near() {
-        let ground = Ground::for_entities(1_000, 2.5);
-        assert_eq!(ground.side(), 20);
-        assert_eq!(ground.wrap(Place { x: -0.5, y: 41.0 }), Place { x: 19.5, y: 1.0 });
-        assert_eq!(ground.wrap(Place { x: -1e-18, y: 20.0 }), Place { x: 0.0, y: 0.0 });
+        let grid = Grid::for_entities(1_000, 2.5);
+        assert_eq!(grid.side(), 20);
+        assert_eq!(grid.wrap(Place { x: -0.5, y: 41.0 }), Place { x: 19.5, y: 1.0 });
+        assert_eq!(grid.wrap(Place { x: -1e-18, y: 20.0 }), Place { x: 0.0, y: 0.0 });
         let order = |x, y| morton(Place { x, y });
         assert!(order(0.0, 0.0) < order(0.9, 0.9) && order(0.9, 0.9) < order(1.0, 0.0));
         assert!(order(1.9, 1.9) < order(0.0, 2.0) && order(3.9, 3.9) < order(4.0, 0.0));
@@ -172,8 +172,8 @@ mod tests {
         /// change of a block is reported once.
         #[test]
         fn a_view_is_what_its_entities_see(steps in prop::collection::vec((0usize..4, 0u32..200), 1..40), sight in 0u32..3) {
-            let ground = Ground { side: 14 };
-            let cell = |n: u32| ground.cell(Place { x: f64::from(n % 14), y: f64::from(n / 14 % 14) });
+            let grid = Grid { side: 14 };
+            let cell = |n: u32| grid.cell(Place { x: f64::from(n % 14), y: f64::from(n / 14 % 14) });
             let mut entities = [None::<u32>; 4];
             let mut view = View::default();
             let mut told: BTreeMap<u32, u64> = BTreeMap::new();
@@ -181,8 +181,8 @@ mod tests {
                 let old = entities[entity].replace(cell(at));
                 let mut news = Vec::new();
                 view.change(
-                    old.into_iter().flat_map(|old| ground.around(old, sight)),
-                    ground.around(cell(at), sight),
+                    old.into_iter().flat_map(|old| grid.around(old, sight)),
+                    grid.around(cell(at), sight),
                     |before, after| news.push((before, after)),
                 );
                 for (before, after) in news {
@@ -190,7 +190,7 @@ mod tests {
                     prop_assert_eq!(told.insert(after.block, after.cells).unwrap_or(0), before.cells);
                 }
                 let seen: BTreeSet<u32> =
-                    entities.into_iter().flatten().flat_map(|at| ground.around(at, sight)).collect();
+                    entities.into_iter().flatten().flat_map(|at| grid.around(at, sight)).collect();
                 let wanted: BTreeSet<u32> = told
                     .iter()
                     .flat_map(|(&block, &cells)| (0..64).filter(move |at| cells >> at & 1 == 1).map(move |at| block * 64 + at))

@@ -67,7 +67,7 @@ pub(super) struct Part {
 
 /// The layout of the network before it is built.
 #[derive(Debug)]
-pub(super) struct Blueprint {
+pub(super) struct Layout {
     pub(super) topology: Topology,
     /// Hosts, by process number.
     pub(super) parts: Vec<Part>,
@@ -86,7 +86,7 @@ fn widths(simulators: usize, per_leaf: usize, fan_out: usize) -> Vec<usize> {
 
 const BOTH: ClientFlags = ClientFlags::SOURCE.union(ClientFlags::SINK);
 
-impl Blueprint {
+impl Layout {
     /// Lays out a network with up to `per_leaf` simulators at a leaf router and up to `fan_out`
     /// routers below another one.
     pub(super) fn draw(sites: &[Site], joined: Joined, per_leaf: usize, fan_out: usize) -> Self {
@@ -97,8 +97,8 @@ impl Blueprint {
             Joined::Mesh => widths.iter().filter_map(|widths| widths.last()).sum(),
             Joined::MeshOfSites => sites.len(),
         };
-        let mut blueprint = Self { topology: topology::mesh(triads), parts: Vec::new(), first_seat: 0 };
-        let mut primaries = std::mem::take(&mut blueprint.topology.entries).into_iter();
+        let mut layout = Self { topology: topology::mesh(triads), parts: Vec::new(), first_seat: 0 };
+        let mut primaries = std::mem::take(&mut layout.topology.entries).into_iter();
         // The lowest routers of each site so far, which get the next level below them.
         let mut uppers: Vec<Vec<usize>> = vec![Vec::new(); sites.len()];
         for (site, widths) in widths.iter().enumerate() {
@@ -108,7 +108,7 @@ impl Blueprint {
                 Joined::MeshOfSites => 1,
             };
             for number in 0..count {
-                blueprint.parts.push(Part { duty: Duty::Triad, number, site });
+                layout.parts.push(Part { duty: Duty::Triad, number, site });
             }
             uppers[site] = primaries.by_ref().take(count).collect();
         }
@@ -123,27 +123,27 @@ impl Blueprint {
                 };
                 let is_top = joined == Joined::Tree && level == 0;
                 let duty = if is_top && site == 0 && below > 1 { Duty::Root } else { duty };
-                let above = if is_top && site > 0 { vec![blueprint.root()] } else { uppers[site].clone() };
+                let above = if is_top && site > 0 { vec![layout.root()] } else { uppers[site].clone() };
                 let routers: Vec<usize> =
-                    (0..width).map(|number| blueprint.add(Part { duty, number, site })).collect();
+                    (0..width).map(|number| layout.add(Part { duty, number, site })).collect();
                 for (number, &router) in routers.iter().enumerate() {
                     if !above.is_empty() {
-                        blueprint.put_below(router, above[number * above.len() / width]);
+                        layout.put_below(router, above[number * above.len() / width]);
                     }
                 }
                 uppers[site] = routers;
             }
         }
-        blueprint.first_seat = blueprint.topology.routers.len();
+        layout.first_seat = layout.topology.routers.len();
         for (site, Site { simulators, .. }) in sites.iter().enumerate() {
             for number in 0..*simulators {
                 let leaf = uppers[site][number * uppers[site].len() / simulators];
-                let seat = blueprint.add(Part { duty: Duty::Simulator, number, site });
-                blueprint.put_below(seat, leaf);
-                blueprint.topology.entries.push(seat);
+                let seat = layout.add(Part { duty: Duty::Simulator, number, site });
+                layout.put_below(seat, leaf);
+                layout.topology.entries.push(seat);
             }
         }
-        blueprint
+        layout
     }
 
     /// The top router of the first site's tree, which is the first router of all.
@@ -198,13 +198,13 @@ mod tests {
     }
 
     /// Number of hosts with this duty.
-    fn count(blueprint: &Blueprint, duty: Duty) -> usize {
-        blueprint.parts.iter().filter(|part| part.duty == duty).count()
+    fn count(layout: &Layout, duty: Duty) -> usize {
+        layout.parts.iter().filter(|part| part.duty == duty).count()
     }
 
     #[test]
     fn a_tree_at_each_site_below_the_first() {
-        let tree = Blueprint::draw(&sites(&[120, 80, 60, 3]), Joined::Tree, 5, 4);
+        let tree = Layout::draw(&sites(&[120, 80, 60, 3]), Joined::Tree, 5, 4);
         assert_eq!(tree.topology.check(), Ok(()));
         let of = |duty| count(&tree, duty);
         assert_eq!([of(Duty::Leaf), of(Duty::Simulator)], [24 + 16 + 12 + 1, 263]);
@@ -217,14 +217,14 @@ mod tests {
 
     #[test]
     fn meshes_of_leaf_routers_and_of_sites() {
-        let mesh = Blueprint::draw(&sites(&[1_813]), Joined::Mesh, 20, 4);
+        let mesh = Layout::draw(&sites(&[1_813]), Joined::Mesh, 20, 4);
         assert_eq!((count(&mesh, Duty::Triad), mesh.parts.len()), (91, 1_904));
         assert_eq!(mesh.links(), 91 * 90 + 1_813);
         assert_eq!(mesh.first_seat, 273);
-        let flat = Blueprint::draw(&sites(&[10, 6, 1]), Joined::Mesh, 5, 4);
+        let flat = Layout::draw(&sites(&[10, 6, 1]), Joined::Mesh, 5, 4);
         assert_eq!((flat.topology.check(), count(&flat, Duty::Triad)), (Ok(()), 2 + 2 + 1));
         assert_eq!(flat.joined_sites(), [(0, 1), (0, 2), (1, 2)]);
-        let wan = Blueprint::draw(&sites(&[120, 80, 3]), Joined::MeshOfSites, 5, 4);
+        let wan = Layout::draw(&sites(&[120, 80, 3]), Joined::MeshOfSites, 5, 4);
         assert_eq!(wan.topology.check(), Ok(()));
         // The third site's only leaf router is its triad.
         let of = |duty| count(&wan, duty);
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn simulators_are_spread_evenly() {
-        let mesh = Blueprint::draw(&sites(&[43]), Joined::Mesh, 20, 4);
+        let mesh = Layout::draw(&sites(&[43]), Joined::Mesh, 20, 4);
         let leaf = |edge: &&Edge| edge.a.router >= mesh.first_seat;
         let mut counts = [0; 3];
         mesh.topology.edges.iter().filter(leaf).for_each(|edge| counts[edge.b.router / 3] += 1);

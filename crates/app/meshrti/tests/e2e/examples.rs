@@ -1,0 +1,30 @@
+//! The examples of the guide, against `meshrti serve`.
+
+#![allow(dead_code, unreachable_pub)] // their `main`, and what only it needs
+
+use crate::common::{Server, soon};
+
+#[path = "../../../../world/federate/examples/publisher.rs"]
+mod publisher;
+#[path = "../../../../world/federate/examples/subscriber.rs"]
+mod subscriber;
+
+/// Both create the federation execution or join it, whoever comes first.
+#[tokio::test]
+async fn the_subscriber_sees_the_publisher() {
+    let server = Server::start();
+    let address = server.address().to_string();
+    let (published, seen) =
+        soon(async { tokio::join!(publisher::run(&address), subscriber::run(&address)) }).await;
+    published.unwrap();
+    let seen = seen.unwrap();
+    assert!((1..=10).contains(&seen), "{seen} positions");
+}
+
+/// A program that ends with an error prints a sentence, not a Rust value.
+#[tokio::test]
+async fn an_error_of_main_is_a_sentence() {
+    let error = soon(subscriber::run("localhost:1")).await.unwrap_err();
+    let text = format!("{error:?}");
+    assert!(text.starts_with("no session with `localhost:1`: "), "{text}");
+}

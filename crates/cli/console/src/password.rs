@@ -1,0 +1,56 @@
+//! The password of a server, which never stands on a command line: other users of a machine can
+//! read those.
+
+use std::path::PathBuf;
+
+use crate::exit::Failure;
+
+/// The environment variable with the password, for commands and their processes.
+pub const VARIABLE: &str = "MESHRTI_PASSWORD";
+
+/// The option for the password of a server.
+#[derive(clap::Args, Clone, Debug)]
+pub struct PasswordFlag {
+    /// File with the server's password; else it is in MESHRTI_PASSWORD
+    #[arg(long, value_name = "FILE")]
+    password_file: Option<PathBuf>,
+}
+
+impl PasswordFlag {
+    /// The password, if there is one: the content of the file without the end of its last line, or
+    /// the variable.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read(&self) -> Result<Option<String>, Failure> {
+        let Some(path) = &self.password_file else { return Ok(of_environment()) };
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Failure::wrong_use(format_args!("{}: the password cannot be read: {error}", path.display()))
+        })?;
+        let line = text.strip_suffix('\n').unwrap_or(&text);
+        Ok(Some(line.strip_suffix('\r').unwrap_or(line).to_owned()))
+    }
+}
+
+/// The password in the environment, if there is one.
+pub fn of_environment() -> Option<String> {
+    std::env::var(VARIABLE).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_may_end_with_a_line_end_or_not() {
+        let path = std::env::temp_dir().join(format!("meshrti-password-{}", std::process::id()));
+        for (content, password) in [("open sesame\n", "open sesame"), (" a \r\n", " a "), ("x", "x")] {
+            std::fs::write(&path, content).unwrap();
+            let flag = PasswordFlag { password_file: Some(path.clone()) };
+            assert_eq!(flag.read().unwrap().as_deref(), Some(password));
+        }
+        std::fs::remove_file(&path).unwrap();
+        let flag = PasswordFlag { password_file: Some(path) };
+        assert!(flag.read().unwrap_err().to_string().contains("the password cannot be read"));
+    }
+}

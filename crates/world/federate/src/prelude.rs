@@ -1,0 +1,15 @@
+//! The names that most federates need: `use federate::prelude::*`.
+
+pub use crate::callbacks::Callbacks;
+pub use crate::error::FederateError;
+pub use crate::failure::Failure;
+pub use crate::federate::Federate;
+pub use crate::fom;
+pub use crate::options::Options;
+pub use hla::Exception;
+pub use hla::api::ResignAction;
+pub use hla::api::callback_request::CallbackRequest as Callback;
+pub use hla::encoding::{AsciiString, Encode, Encoding};
+pub use hla::handle::{
+    AttributeHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, ParameterHandle,
+};
