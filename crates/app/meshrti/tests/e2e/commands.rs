@@ -4,7 +4,7 @@ use std::net::TcpListener;
 
 use serde_json::Value;
 
-use crate::common::server::{Folder, run};
+use crate::common::server::{Folder, lasting_listener, run};
 use crate::common::{RANGE, Server, create_and_join, options};
 
 /// Runs a command with `--json` and checks what every report has.
@@ -114,8 +114,7 @@ async fn status_tells_who_is_there() {
 
 #[test]
 fn nobody_there_is_bad_news() {
-    // The system gives a port that was just closed to nobody for a while.
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let port = lasting_listener().local_addr().unwrap();
     for command in ["ping", "status"] {
         let output = run(&[command, &port.to_string()]);
         assert_eq!(output.status.code(), Some(1), "{output:?}");

@@ -3,7 +3,7 @@
 use federate::hla::api::ResignAction;
 
 use crate::common::federates::{heard_by, tag};
-use crate::common::server::settled;
+use crate::common::server::{lasting_listener, settled};
 use crate::common::{Member, Server, eventually, member_of, soon};
 
 /// A network of three, in the order in which they joined.
@@ -118,7 +118,7 @@ async fn a_federation_survives_the_node_that_created_the_network() {
 
 #[tokio::test]
 async fn a_creator_that_starts_again_comes_back_into_its_network() {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let free = lasting_listener().local_addr().unwrap();
     let link = format!("tcp://{free}");
     let arguments = ["--name", "A", "--listen", "tcp://127.0.0.1:0", "--network-listen", &link];
     let mut a = Server::with("", &arguments);

@@ -4,7 +4,7 @@
 use std::net::TcpListener;
 use std::time::Duration;
 
-use crate::common::server::{Folder, run, settled};
+use crate::common::server::{Folder, lasting_listener, run, settled};
 use crate::common::{Server, eventually, member_of};
 
 const NAMES: [&str; 3] = ["H0", "H1", "H2"];
@@ -18,7 +18,7 @@ struct Site {
 impl Site {
     fn new() -> Self {
         let free: Vec<TcpListener> =
-            NAMES.iter().map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+            NAMES.iter().map(|_| lasting_listener()).collect();
         let url = |listener: &TcpListener| format!("tcp://{}", listener.local_addr().unwrap());
         Self { state: Folder::new(), links: free.iter().map(url).collect() }
     }

@@ -1,9 +1,10 @@
 //! `meshrti` as a process.
 
 use std::io::{BufRead as _, BufReader, Read};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Instant;
 
@@ -60,6 +61,23 @@ pub(crate) struct Server {
     _folder: Folder,
 }
 
+/// Ports below those that systems give to outgoing connections (Linux: 32768 and above by default).
+/// One of the latter, once released, may be taken by the next connection of another test.
+const LASTING_PORTS: std::ops::Range<u16> = 20_000..32_000;
+
+/// A listener on a port that stays free after the listener is gone, until somebody asks for it.
+pub(crate) fn lasting_listener() -> TcpListener {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    // Tests of several processes run at a time.
+    let first = std::process::id() as u16;
+    let free = LASTING_PORTS.into_iter().find_map(|_| {
+        let at = first.wrapping_mul(97).wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        let port = LASTING_PORTS.start + at % LASTING_PORTS.len() as u16;
+        TcpListener::bind(("127.0.0.1", port)).ok()
+    });
+    free.expect("a port is free")
+}
+
 impl Server {
     /// A server with the defaults, on loopback.
     pub(crate) fn start() -> Self {
@@ -96,10 +114,16 @@ impl Server {
             .stderr(stderr)
             .spawn()
             .expect("the server starts");
-        let stderr = child.stderr.take();
+        let mut stderr = child.stderr.take();
         let (addresses, links) = announced(child.stdout.take().expect("it is piped"));
         let server = Self { child, addresses, links, log: Arc::default(), _folder: folder };
-        assert!(!server.addresses.is_empty(), "the server does not listen");
+        if server.addresses.is_empty() {
+            let mut log = String::new();
+            if let Some(stderr) = &mut stderr {
+                let _ = stderr.read_to_string(&mut log);
+            }
+            panic!("the server does not listen:\n{log}");
+        }
         (server, stderr)
     }
 
