@@ -9,10 +9,10 @@ use crate::control::{Command, ExecutionId, NodeId, PublishedClass};
 use crate::delivery::Arrival;
 use crate::proposal::{Completion, Proposal};
 use crate::time::TimeInput;
-use crate::wire::{Declaration, ObjectMessage, StreamEvent};
+use crate::wire::{Declaration, ObjectMessage, OwnershipRequest, StreamEvent};
 use base::Moment;
 use hla::api::{CallbackRequest, Message as _, callback_request::CallbackRequest as Callback};
-use hla::handle::ObjectClassHandle;
+use hla::handle::{FederateHandle, ObjectClassHandle};
 use router::ClientId;
 
 /// A request of a machine. The enum is closed: the code that applies effects handles each of them.
@@ -59,6 +59,10 @@ pub(crate) enum Change {
     Declare(Declaration),
     /// Send a message to another node.
     Send { to: NodeId, message: ObjectMessage },
+    /// Send a request to the node that is the home of an instance of this class.
+    SendToHome { class: ObjectClassHandle, home: NodeId, request: OwnershipRequest },
+    /// Send a message to the node of a federate.
+    SendToFederate { federate: FederateHandle, message: ObjectMessage },
     /// Send a message to all nodes that publish this class or one below it.
     SendToPublishers { class: ObjectClassHandle, message: ObjectMessage },
     /// All replicas of this class whose home is `node` have been forgotten. Its stream may be

@@ -13,6 +13,9 @@ pub const NAME_BYTES_MAX: usize = 1_024;
 /// The longest user-supplied tag of a synchronization point, in octets. Every node keeps it until
 /// the point is synchronized.
 pub const SYNC_TAG_BYTES_MAX: usize = 64 << 10;
+/// The longest user-supplied tag of a service of clause 7, in octets. It is kept for as long as a
+/// divestiture, an offer or an acquisition is open.
+pub const OWNERSHIP_TAG_BYTES_MAX: usize = 64 << 10;
 /// Maximum number of synchronization points of one federation execution that are not yet
 /// synchronized.
 pub const SYNC_POINTS_MAX: usize = 10_000;

@@ -42,4 +42,4 @@ pub use options::{
 };
 pub use request::{Message, Stamp, stamp};
 pub use runner::{FailedRun, Tally, check, check_seeds, fresh_base, parse_number, run, soak};
-pub use script::Group;
+pub use script::{Group, Standing};

@@ -1,17 +1,17 @@
 //! Turns events of other nodes into callbacks for the federates here.
 
-use super::instance::{AttributeState, Instance, Relevance};
+use super::instance::{AttributeState, Instance};
 use super::objects::Objects;
 use super::update::PASSEL_VALUES_MAX;
 use crate::control::{NodeId, PublishedClass};
 use crate::effect::Effects;
-use crate::wire::{Payload, Record, StreamEvent};
+use crate::wire::{Delivery, OwnedAttribute, OwnershipDecision, Payload, Record, StreamEvent};
 use bytes::Bytes;
 use hla::handle::{
-    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
+    FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
 };
 use router::{ClientId, WireError};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A part of a snapshot: the instances of a class whose home is `from`, after `after` and up to
 /// `end`.
@@ -87,10 +87,10 @@ impl Objects {
                     effects.review_following();
                 }
             }
-            StreamEvent::Disowned { owner, attributes, .. } => {
+            StreamEvent::Ownership { decision, .. } => {
+                self.check_decision(&decision)?;
                 if at_home {
-                    let gone: BTreeSet<AttributeHandle> = attributes.into_iter().collect();
-                    self.divest(effects, owner, instance, |attribute| gone.contains(&attribute));
+                    self.apply_decision(effects, instance, *decision);
                 }
             }
             StreamEvent::Transported { attributes, transportation, .. } => {
@@ -144,6 +144,16 @@ impl Objects {
         let here = self.instances.get(instance).is_some();
         self.reflect(effects, instance, payload);
         Ok(here)
+    }
+
+    /// A decision must not name a transportation type that the object model does not have.
+    fn check_decision(&self, decision: &OwnershipDecision) -> Result<(), WireError> {
+        let OwnershipDecision::Acquired { attributes, .. } = decision else { return Ok(()) };
+        let mut transportations = attributes.iter().map(|owned| owned.delivery.transportation);
+        match transportations.find(|&transportation| self.model.transportation(transportation).is_none()) {
+            Some(unknown) => Err(WireError(format!("{unknown:?} is no transportation type"))),
+            None => Ok(()),
+        }
     }
 
     fn check_interaction(&self, class: InteractionClassHandle, payload: &Payload) -> Result<(), WireError> {
@@ -234,12 +244,18 @@ impl Objects {
             Some(object) if object.home != home && object.home == self.node => {
                 Err(WireError(format!("the home of {:?} is here", record.instance)))
             }
+            Some(_) if record.view.is_some_and(|view| self.adoptions.knows_more(class, view)) => {
+                self.instances.set_home(record.instance, home);
+                Ok(())
+            }
             Some(_) => {
+                self.offers.replace(record.instance, &record.tags);
                 self.change_record(effects, home, record.instance, &states);
                 Ok(())
             }
             None => {
                 self.instances.insert(Instance::replica(record, class, home, states));
+                self.offers.replace(record.instance, &record.tags);
                 self.discover_at_all_but(effects, record.instance, later);
                 Ok(())
             }
@@ -255,31 +271,42 @@ impl Objects {
         states: &[AttributeState],
     ) {
         self.instances.set_home(handle, home);
-        let Some(object) = self.instances.get_mut(handle) else { return };
-        let owners = object.attributes().map(|(_, state)| state.owner).collect::<Vec<_>>();
-        let mut lost: Vec<(FederateHandle, usize)> = Vec::new();
-        for (slot, (new, owner)) in states.iter().zip(owners).enumerate() {
-            if owner != new.owner && owner.is_valid() {
-                lost.push((owner, slot));
+        self.review_owned_elsewhere(effects, handle);
+        let Some(object) = self.instances.get(handle) else { return };
+        let class = self.class_of(object.class);
+        // Attributes by their former and their new owner.
+        let mut changed: BTreeMap<(FederateHandle, FederateHandle), Vec<OwnedAttribute>> = BTreeMap::new();
+        for ((slot, old), new) in object.attributes().zip(states) {
+            if old.owner != new.owner {
+                let AttributeState { transportation, time_stamped, .. } = *new;
+                let delivery = Delivery { transportation, time_stamped };
+                let owned = OwnedAttribute { attribute: class.attributes[slot], delivery };
+                changed.entry((old.owner, new.owner)).or_default().push(owned);
             }
         }
-        let losers: BTreeSet<_> = lost.iter().map(|&(owner, _)| owner).collect();
-        let class = self.instances.get(handle).map(|object| object.class).unwrap_or_default();
-        for loser in losers {
-            let slots = lost.iter().filter(|(owner, _)| *owner == loser);
-            let class = self.class_of(class);
-            let gone: BTreeSet<_> = slots.map(|&(_, slot)| class.attributes[slot]).collect();
-            self.divest(effects, loser, handle, |attribute| gone.contains(&attribute));
+        for ((from, to), attributes) in changed {
+            if to.is_valid() {
+                self.change_owner(effects, handle, (from, to), &attributes, &Bytes::new());
+            } else {
+                let attributes = attributes.iter().map(|owned| owned.attribute).collect();
+                self.disown(effects, from, handle, &attributes);
+            }
         }
-        let Some(object) = self.instances.get_mut(handle) else { return };
+        let Self { instances, model, .. } = self;
+        let Some(object) = instances.get_mut(handle) else { return };
+        let class = model.object_class(object.class);
+        let mut offered = BTreeSet::new();
         for (slot, &new) in states.iter().enumerate() {
-            let relevance = object.attribute(slot).relevance;
-            *object.attribute_mut(slot) = AttributeState { relevance, ..new };
-            if !new.owner.is_valid() {
-                object.attribute_mut(slot).relevance = Relevance::OFF;
+            let old = object.attribute(slot);
+            *object.attribute_mut(slot) = AttributeState { relevance: old.relevance, ..new };
+            if new.is_offered && !old.is_offered {
+                offered.extend(class.and_then(|class| class.attributes.get(slot)));
             }
         }
         self.count_unowned(handle);
+        if !offered.is_empty() {
+            self.offer_to_all(effects, FederateHandle::INVALID, handle, &offered);
+        }
         self.discover_at_all(effects, handle);
     }
 }

@@ -75,7 +75,7 @@ impl ClassRequests {
 }
 
 impl Objects {
-    /// Asks the owners here of all instances at `class` and below that are at home here.
+    /// Asks the owners here of all instances at `class` and below.
     ///
     /// # Errors
     /// `RTIinternalError` if the federate has too many unfinished requests.
@@ -135,14 +135,13 @@ impl Objects {
         // all its instances.
         let mut asked: BTreeMap<FederateHandle, bool> = BTreeMap::new();
         let mut is_asked = |owner: FederateHandle| match owners {
+            _ if !self.federates.contains_key(&owner) => false,
             Owners::Only(only) => owner == *only,
             Owners::AllBut(others) if others.contains(&owner) => false,
             Owners::AllBut(_) => *asked.entry(owner).or_insert_with(|| !self.is_congested(owner, &congested)),
         };
         for instance in visited {
-            if self.instances.get(instance).is_some_and(|object| object.home == self.node) {
-                self.ask_owners(effects, *requester, instance, attributes, tag, &mut is_asked);
-            }
+            self.ask_owners(effects, *requester, instance, attributes, tag, &mut is_asked);
         }
         let late: Vec<_> = asked.into_iter().filter(|(_, asked)| !asked).map(|(owner, _)| owner).collect();
         for owner in late {

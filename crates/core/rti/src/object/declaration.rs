@@ -30,13 +30,12 @@ impl Objects {
         }
         let privilege = self.privilege;
         let published = self.federate_mut(federate).publications.entry(class).or_default();
-        let before = published.len();
-        published.extend(attributes);
-        published.insert(privilege);
-        let more = published.len() - before;
-        self.declarations += more;
+        let all = attributes.into_iter().chain([privilege]);
+        let new: BTreeSet<_> = all.filter(|&attribute| published.insert(attribute)).collect();
+        self.declarations += new.len();
         self.refresh_publication(effects, PublishedClass::Objects(class));
         self.refresh_registration(effects, federate, class);
+        self.offer_open(effects, federate, class, new);
         Ok(())
     }
 
@@ -61,8 +60,13 @@ impl Objects {
         if published.difference(&attributes).all(|&attribute| attribute == self.privilege) {
             attributes.extend(published);
         }
+        self.check_nothing_pending(federate, |instance, attribute| {
+            let known = self.instances.get(instance).and_then(|object| object.known_class(federate));
+            known == Some(class) && attributes.contains(&attribute)
+        })?;
+        self.forget_unpublished(effects, federate, class, &attributes);
         let cursor = self.instances.cursor_below(&self.model, class);
-        let divestiture = Divestiture { federate, class, attributes, cursor };
+        let divestiture = Divestiture { federate, class, attributes, cursor, is_begun: false };
         Ok(self.begin_divestiture(effects, divestiture, completion))
     }
 

@@ -68,6 +68,8 @@ impl Objects {
                 effects.append(class, StreamEvent::RemovalFinal(instance));
             }
         }
+        self.end_negotiations(effects, instance);
+        self.review_owned_elsewhere(effects, instance);
         self.forget_deleted(deleter, instance);
         for receiver in known.into_iter().map(|known| known.federate).filter(|&to| to != deleter) {
             let Some(federate) = self.federates.get(&receiver) else { continue };
@@ -175,6 +177,8 @@ impl Objects {
             }
         }
         let class = object.class;
+        let owners: BTreeSet<FederateHandle> = deletion.owners.iter().copied().collect();
+        owners.into_iter().for_each(|owner| self.begin_ownership(effects, owner, instance));
         for (federate, class) in deletion.forgotten {
             if self.federates.contains_key(&federate) {
                 self.instances.become_known(instance, federate, class);

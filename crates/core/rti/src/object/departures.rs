@@ -56,8 +56,10 @@ impl Objects {
             return;
         }
         if lost {
+            self.forget_acquirer(federate);
             self.lose_federate(federate, action);
         } else if node != self.node {
+            self.end_acquisitions(federate, action);
             self.departures.insert(federate, node, action);
         }
         self.forget_remote_federate(effects, federate);

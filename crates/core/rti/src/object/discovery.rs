@@ -117,6 +117,7 @@ impl Objects {
         self.reviews.settle(federate, instance);
         let in_scope = self.in_scope(federate, instance);
         self.notify_in_scope(effects, federate, instance, &in_scope);
+        self.offer_to(effects, federate, instance, |_| true);
         in_scope
     }
 

@@ -10,7 +10,7 @@ use super::objects::Objects;
 use crate::control::PublishedClass;
 use crate::effect::{Effect, Effects};
 use crate::proposal::Completion;
-use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle};
+use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
 use std::collections::{BTreeSet, VecDeque};
 
 /// Maximum number of instances that one slice visits. Each may be a callback to every federate that
@@ -25,6 +25,9 @@ pub(super) struct Divestiture {
     /// The attributes that are no longer published.
     pub(super) attributes: BTreeSet<AttributeHandle>,
     pub(super) cursor: Cursor,
+    /// Whether any instance was visited. The homes of instances must first know that the federate
+    /// no longer wants to acquire attributes: it may be about to own some.
+    pub(super) is_begun: bool,
 }
 
 /// The unfinished divestitures and the calls that wait for them. They take turns. A federate has
@@ -61,9 +64,21 @@ impl Objects {
         is_done
     }
 
+    /// Whether a divestiture can be continued, or waits for answers of other nodes.
+    pub(super) fn can_continue_divestitures(&self) -> bool {
+        self.divestitures.0.iter().any(|(divestiture, _)| self.can_continue(divestiture))
+    }
+
+    fn can_continue(&self, divestiture: &Divestiture) -> bool {
+        let is_visiting = divestiture.is_begun && !divestiture.cursor.is_done();
+        is_visiting || !self.requests.is_unpublishing(divestiture.federate)
+    }
+
     /// Processes one slice of one divestiture.
     pub(super) fn continue_divestitures(&mut self, effects: &mut Effects) {
-        let Some((mut divestiture, completion)) = self.divestitures.0.pop_front() else { return };
+        let next = self.divestitures.0.iter().position(|(divestiture, _)| self.can_continue(divestiture));
+        let next = next.and_then(|at| self.divestitures.0.remove(at));
+        let Some((mut divestiture, completion)) = next else { return };
         if !self.divest_slice(effects, &mut divestiture) {
             return self.divestitures.0.push_back((divestiture, completion));
         }
@@ -73,14 +88,36 @@ impl Objects {
 
     /// Returns true when all instances have been visited.
     fn divest_slice(&mut self, effects: &mut Effects, divestiture: &mut Divestiture) -> bool {
-        let Divestiture { federate, class, attributes, cursor } = divestiture;
+        if !self.can_continue(divestiture) {
+            return false;
+        }
+        divestiture.is_begun = true;
+        let Divestiture { federate, class, attributes, cursor, .. } = divestiture;
         for instance in cursor.advance(&self.instances, VISITED_PER_SLICE) {
             let known = self.instances.get(instance).and_then(|object| object.known_class(*federate));
             if known == Some(*class) {
-                self.divest(effects, *federate, instance, |attribute| attributes.contains(&attribute));
+                self.divest_unpublished(effects, *federate, instance, attributes);
             }
         }
-        cursor.is_done()
+        cursor.is_done() && !self.requests.is_unpublishing(*federate)
+    }
+
+    /// Divests attributes of one instance, or requests its home to do so.
+    fn divest_unpublished(
+        &mut self,
+        effects: &mut Effects,
+        federate: FederateHandle,
+        instance: ObjectInstanceHandle,
+        attributes: &BTreeSet<AttributeHandle>,
+    ) {
+        if self.decides(instance) {
+            return self.divest(effects, federate, instance, |attribute| attributes.contains(&attribute));
+        }
+        let owned: Vec<_> =
+            self.owned_by(federate, instance).filter(|owned| attributes.contains(owned)).collect();
+        if !owned.is_empty() {
+            self.request_divestiture(effects, (instance, federate), owned);
+        }
     }
 
     fn end_publication(&mut self, effects: &mut Effects, divestiture: &Divestiture) {

@@ -55,6 +55,7 @@ impl Objects {
         for handle in cursor.advance(&self.instances, VISITED_PER_SLICE) {
             if self.instances.get(handle).is_some_and(|object| object.home == node) {
                 self.instances.remove(handle);
+                self.offers.replace(handle, &[]);
                 self.deletions.remove(&handle);
             }
         }

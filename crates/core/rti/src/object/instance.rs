@@ -44,6 +44,8 @@ pub(crate) struct AttributeState {
     pub(crate) relevance: Relevance,
     /// The preferred order is TimeStamp, not Receive.
     pub(crate) time_stamped: bool,
+    /// It is offered to all federates that publish it (7.4).
+    pub(crate) is_offered: bool,
 }
 
 // Asserted because a federation may have a hundred thousand instances with forty attributes each.
@@ -57,6 +59,7 @@ impl AttributeState {
             transportation: attribute.transportation,
             relevance: Relevance::OFF,
             time_stamped: attribute.order == OrderType::Timestamp,
+            is_offered: false,
         }
     }
 }

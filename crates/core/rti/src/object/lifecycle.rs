@@ -1,6 +1,6 @@
 //! Registration, deletion and local deletion of object instances (6.8, 6.16 to 6.18).
 
-use super::instance::{AttributeState, Instance, Relevance};
+use super::instance::{AttributeState, Instance};
 use super::objects::Objects;
 use crate::control::{Command, NameTable, PublishedClass};
 use crate::effect::{Effects, encode};
@@ -11,7 +11,6 @@ use hla::api::{self, OrderType, callback_request::CallbackRequest as Callback};
 use hla::fom::ObjectClass;
 use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
 use hla::{Exception, RtiError};
-use std::collections::BTreeSet;
 
 /// Prefix of the object instance names that the RTI makes. Federates cannot reserve such a name.
 const MADE_NAME: &str = "HLAobj_";
@@ -82,14 +81,12 @@ impl Objects {
         let published = federate.publications.get(&class.handle);
         let state = |&attribute: &AttributeHandle| {
             let model = self.model.attribute(attribute).expect("a class lists attributes of its model");
-            let preference =
-                federate.attribute_preferences.get(&(class.handle, attribute)).copied().unwrap_or_default();
+            let delivery = self.preferred_delivery(handle, class.handle, attribute);
             let mut state = AttributeState::unowned(model);
             if published.is_some_and(|published| published.contains(&attribute)) {
                 state.owner = handle;
             }
-            state.transportation = preference.transportation.unwrap_or(model.transportation);
-            state.time_stamped = preference.order.unwrap_or(model.order) == OrderType::Timestamp;
+            (state.transportation, state.time_stamped) = (delivery.transportation, delivery.time_stamped);
             state
         };
         class.attributes.iter().map(state).collect()
@@ -143,6 +140,8 @@ impl Objects {
     ) {
         let Some(object) = self.instances.remove(handle) else { return };
         self.count_unowned(handle);
+        self.end_negotiations(effects, handle);
+        self.forget_owned_elsewhere(effects, object.class, handle);
         if self.replicated && object.home == self.node {
             let class = PublishedClass::Objects(object.class);
             let (instance, tag) = (handle, tag.clone());
@@ -187,42 +186,10 @@ impl Objects {
             return Err(RtiError::new(Exception::FederateOwnsAttributes, text));
         }
         let handle = object.handle;
+        self.check_nothing_wanted(federate, handle)?;
         self.rediscover(effects, federate, handle);
         self.end_deletion(effects, handle);
         Ok(())
-    }
-
-    /// Makes those attributes of `instance` unowned that belong to `owner` and that `select` picks.
-    pub(crate) fn divest(
-        &mut self,
-        effects: &mut Effects,
-        owner: FederateHandle,
-        instance: ObjectInstanceHandle,
-        select: impl Fn(AttributeHandle) -> bool,
-    ) {
-        let Some(object) = self.instances.get(instance) else { return };
-        let class = self.class_of(object.class);
-        let owned = object.attributes().filter(|(_, attribute)| attribute.owner == owner);
-        let slots: Vec<usize> =
-            owned.map(|(slot, _)| slot).filter(|&slot| select(class.attributes[slot])).collect();
-        if slots.is_empty() {
-            return;
-        }
-        let attributes: BTreeSet<_> = slots.iter().map(|&slot| class.attributes[slot]).collect();
-        if let Some(object) = self.instances.get_mut(instance) {
-            for slot in slots {
-                let attribute = object.attribute_mut(slot);
-                attribute.owner = FederateHandle::INVALID;
-                attribute.relevance = Relevance::OFF;
-            }
-        }
-        self.count_unowned(instance);
-        self.append_change(effects, instance, || StreamEvent::Disowned {
-            instance,
-            owner,
-            attributes: attributes.iter().copied().collect(),
-        });
-        self.scope_lost_at_all(effects, instance, &attributes, owner);
     }
 }
 

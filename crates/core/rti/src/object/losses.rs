@@ -13,6 +13,7 @@ use super::objects::Objects;
 use super::resign::Plan;
 use crate::control::{NameTable, NodeId};
 use crate::effect::{Change, Effect, Effects};
+use crate::wire::ObjectMessage;
 use bytes::Bytes;
 use hla::api::ResignAction;
 use hla::handle::{FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
@@ -48,6 +49,8 @@ struct LostOwner {
 struct Loss {
     owners: BTreeMap<FederateHandle, LostOwner>,
     rehoming: Option<Rehoming>,
+    /// How far the streams of the node were delivered here, by class.
+    delivered: BTreeMap<ObjectClassHandle, u64>,
     /// `None` before the first slice.
     cursor: Option<Cursor>,
 }
@@ -84,24 +87,43 @@ impl Objects {
         self.losses.open().insert(federate, directive);
     }
 
+    /// Ends the acquisitions of a federate that has left. Attributes that it has acquired since it
+    /// requested to leave are disposed of in slices.
+    pub(super) fn end_acquisitions(&mut self, federate: FederateHandle, action: ResignAction) {
+        if self.forget_acquirer(federate) {
+            let mut loss = Loss { cursor: Some(self.instances.cursor()), ..Loss::default() };
+            loss.insert(federate, action);
+            self.losses.0.push_back(loss);
+        }
+    }
+
     /// Notes that a node is out of the network. Instances that its departed federates still own are
     /// disposed of by the federates' actions or directives, because the messages that report it no
-    /// longer arrive.
+    /// longer arrive. `others`: the other nodes with federates; `delivered`: how far the streams of the
+    /// node were delivered here.
     pub(crate) fn lose_node(
         &mut self,
         effects: &mut Effects,
         gone: NodeId,
         rehoming: Option<Rehoming>,
+        (others, delivered): (BTreeSet<NodeId>, BTreeMap<ObjectClassHandle, u64>),
         names: Option<&NameTable>,
     ) {
+        self.adoptions.remove_node(gone);
         let departed = self.departures.take(gone);
         let loss = self.losses.open();
         departed.into_iter().for_each(|(federate, action)| loss.insert(federate, action));
         loss.rehoming = rehoming;
+        loss.delivered.clone_from(&delivered);
+        self.adoptions.note_view(gone, &delivered);
         if let Some(Rehoming { new_home, .. }) = rehoming {
             self.send_tombstones(effects, gone, new_home);
+            if new_home == self.node {
+                self.adoptions.begin(gone, others, delivered);
+            }
         }
         self.begin_losses(effects, names);
+        self.review_adoptions(effects);
     }
 
     /// Processes the first slice, unless an earlier loss comes first.
@@ -121,7 +143,7 @@ impl Objects {
             let batch = cursor.advance(&self.instances, BATCH);
             visited += batch.len();
             for instance in batch {
-                let disposed = self.dispose_lost(effects, &mut loss.owners, instance);
+                let disposed = self.dispose_lost(effects, &mut loss, instance);
                 let class = loss.rehoming.and_then(|rehoming| self.rehome(effects, rehoming, instance));
                 changed += usize::from(disposed || class.is_some());
                 if let Some(class) = class {
@@ -130,7 +152,7 @@ impl Objects {
             }
         }
         if let Some(rehoming) = loss.rehoming {
-            self.notify_moved(effects, rehoming, moved, names);
+            self.notify_moved(effects, rehoming, &loss.delivered, moved, names);
         }
         match cursor.is_done() {
             true => self.end_loss(effects, &loss),
@@ -143,10 +165,17 @@ impl Objects {
     fn dispose_lost(
         &mut self,
         effects: &mut Effects,
-        owners: &mut BTreeMap<FederateHandle, LostOwner>,
+        loss: &mut Loss,
         instance: ObjectInstanceHandle,
     ) -> bool {
         let Some(object) = self.instances.get(instance) else { return false };
+        let gone = loss.rehoming.map(|rehoming| rehoming.gone);
+        let (is_at_home, is_orphan) = (object.home == self.node, Some(object.home) == gone);
+        if !is_at_home && !is_orphan {
+            // Its home decides, and announces it: it may have given the attributes to others.
+            return false;
+        }
+        let owners = &mut loss.owners;
         let privilege = self.class_of(object.class).slot(self.privilege);
         let deleter = privilege.map(|slot| object.attribute(slot).owner);
         let mut lost = BTreeSet::new();
@@ -165,7 +194,17 @@ impl Objects {
                 self.remove(effects, federate, instance, &Bytes::new(), None);
                 break;
             }
-            self.divest(effects, federate, instance, |_| true);
+            if is_at_home {
+                self.divest(effects, federate, instance, |_| true);
+                continue;
+            }
+            let attributes: BTreeSet<_> = self.owned_by(federate, instance).collect();
+            self.disown(effects, federate, instance, &attributes);
+            if loss.rehoming.is_some_and(|rehoming| rehoming.new_home == self.node) {
+                // The others learn of the offer with the new home.
+                self.for_each_attribute(instance, &attributes, |state| state.is_offered = true);
+                self.offer_to_all(effects, federate, instance, &attributes);
+            }
         }
         if !lost.is_empty() {
             effects.review_following();
@@ -190,10 +229,13 @@ impl Objects {
         }
         if self.forgotten.contains(class, rehoming.gone) {
             self.instances.remove(instance);
+            self.end_negotiations(effects, instance);
             return None;
         }
         self.instances.set_home(instance, rehoming.new_home);
         self.count_unowned(instance);
+        self.review_owned_elsewhere(effects, instance);
+        self.repeat_requests(effects, instance);
         if self.tombstones.contains(instance) {
             self.remove_deleted(effects, instance);
             return None;
@@ -207,6 +249,7 @@ impl Objects {
         &mut self,
         effects: &mut Effects,
         rehoming: Rehoming,
+        delivered: &BTreeMap<ObjectClassHandle, u64>,
         moved: BTreeMap<ObjectClassHandle, Vec<ObjectInstanceHandle>>,
         names: Option<&NameTable>,
     ) {
@@ -214,7 +257,8 @@ impl Objects {
             if rehoming.new_home == self.node {
                 self.take_home(effects, class, &handles, names);
             } else {
-                self.send_records(effects, rehoming.new_home, class, &handles, rehoming.part_bytes);
+                let delivered = delivered.get(&class).copied().unwrap_or_default();
+                self.send_records(effects, rehoming, delivered, class, &handles);
             }
             effects.replicate(Change::Rehomed { class });
         }
@@ -224,6 +268,12 @@ impl Objects {
         for (&federate, owner) in &loss.owners {
             if owner.directive == ResignAction::NoAction {
                 self.note_abandoned(federate, owner.instances);
+            }
+        }
+        if let Some(Rehoming { gone, new_home, .. }) = loss.rehoming {
+            match new_home == self.node {
+                true => self.visited_all(effects, gone),
+                false => effects.send(new_home, ObjectMessage::Adopted { gone }),
             }
         }
         // Not earlier: while an instance is here, its name is in use.

@@ -11,7 +11,7 @@
 //! - [`lifecycle`]: registration, deletion; [`deletion`]: deletion in time-stamp order;
 //! - [`registration`]: advisories on classes; [`relevance`]: advisories on instance attributes;
 //!   [`relevance_review`]: those on very many instances;
-//! - [`ownership`]: queries of ownership; [`transport`]: transportation and order types;
+//! - [`ownership`]: ownership of attributes; [`transport`]: transportation and order types;
 //! - [`apply`]: events of other nodes; [`record`]: instances as nodes describe them to each other;
 //! - [`remote_federates`]: subscriptions of other nodes' federates; [`publication`]: publications
 //!   of this node;
@@ -37,7 +37,7 @@ pub(crate) mod interest;
 mod lifecycle;
 pub(crate) mod losses;
 pub(crate) mod objects;
-mod ownership;
+pub(crate) mod ownership;
 mod provide;
 mod publication;
 mod record;

@@ -10,6 +10,7 @@ use super::forgotten::Forgotten;
 use super::instance::{Instance, Instances};
 use super::interest::Interest;
 use super::losses::Losses;
+use super::ownership::{Adoptions, Negotiations, Offers, OpenRequests};
 use super::relevance_review::RelevanceReviews;
 use super::remote_federates::RemoteFederate;
 use super::resign::Resignations;
@@ -66,6 +67,16 @@ pub(crate) struct Objects {
     pub(super) last_work: Kind,
     /// Names after this one may belong to instances that nobody has, see [`Objects::free_names`].
     pub(super) names_after: Option<String>,
+    /// What federates here have requested about ownership.
+    pub(super) requests: OpenRequests,
+    /// Negotiations about attributes of instances at home here.
+    pub(crate) negotiations: Negotiations,
+    /// Attributes that are offered to all federates.
+    pub(super) offers: Offers,
+    /// Instances with a dead home whose new home is this node.
+    pub(super) adoptions: Adoptions,
+    /// Instances with another home of which federates here own attributes, by class.
+    pub(super) owned_elsewhere: BTreeMap<ObjectClassHandle, BTreeSet<ObjectInstanceHandle>>,
     pub(super) departures: Departures,
     pub(super) losses: Losses,
     pub(super) forgotten: Forgotten,
@@ -116,6 +127,11 @@ impl Objects {
             resignations: Resignations::default(),
             last_work: Kind::Names,
             names_after: None,
+            requests: OpenRequests::default(),
+            negotiations: Negotiations::default(),
+            offers: Offers::default(),
+            adoptions: Adoptions::default(),
+            owned_elsewhere: BTreeMap::new(),
             departures: Departures::default(),
             losses: Losses::default(),
             forgotten: Forgotten::default(),
@@ -131,7 +147,8 @@ impl Objects {
 
     /// An estimate of the memory of instances and declarations here, in bytes. Cost: O(1).
     pub(crate) fn bytes(&self) -> usize {
-        self.instances.bytes() + self.declarations * DECLARATION_BYTES
+        let ownership = self.negotiations.bytes() + self.offers.bytes() + self.requests.bytes();
+        self.instances.bytes() + self.declarations * DECLARATION_BYTES + ownership
     }
 
     /// An estimate of the memory of one more instance of a class, in bytes.
@@ -206,6 +223,11 @@ impl Objects {
     pub(crate) fn stream_of(&self, instance: ObjectInstanceHandle) -> Option<PublishedClass> {
         let object = self.instances.get(instance)?;
         (object.home == self.node).then_some(PublishedClass::Objects(object.class))
+    }
+
+    /// Whether this node is the home of an instance.
+    pub(super) fn is_at_home(&self, instance: ObjectInstanceHandle) -> bool {
+        self.instances.get(instance).is_some_and(|object| object.home == self.node)
     }
 
     /// The number of instances at home at this node.

@@ -68,7 +68,7 @@ impl Objects {
                 continue;
             }
             if !self.federates.contains_key(&owner) {
-                self.ask_home(effects, requester, instance, &attributes, tag);
+                self.ask_owner_elsewhere(effects, (requester, owner), instance, &attributes, tag);
                 continue;
             }
             let provide = api::ProvideAttributeValueUpdate {

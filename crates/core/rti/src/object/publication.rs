@@ -43,6 +43,7 @@ impl Objects {
             PublishedClass::Objects(class) => {
                 federates.any(|federate| federate.publishes(class))
                     || self.instances.any_at_home(class, self.node)
+                    || self.owned_elsewhere.contains_key(&class)
             }
             PublishedClass::Interactions(class) => {
                 federates.any(|federate| federate.published_interactions.contains(&class))

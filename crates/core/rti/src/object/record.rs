@@ -23,6 +23,7 @@ impl Objects {
             owner: state.owner,
             transportation: state.transportation,
             time_stamped: state.time_stamped,
+            is_offered: state.is_offered,
         };
         Record {
             instance: object.handle,
@@ -30,6 +31,8 @@ impl Objects {
             producer: object.producer,
             name: object.name.to_string(),
             attributes: object.attributes().map(attribute).collect(),
+            tags: self.offers.tags_of(object.handle).map(|(attribute, tag)| (attribute, tag.clone())).collect(),
+            view: self.adoptions.view(self.node, object),
         }
     }
 
@@ -104,6 +107,7 @@ impl Objects {
                 state.owner = recorded.owner;
                 state.transportation = recorded.transportation;
                 state.time_stamped = recorded.time_stamped;
+                state.is_offered = recorded.is_offered;
             }
             Ok(state)
         };
@@ -113,5 +117,6 @@ impl Objects {
 
 /// Approximate octets of a record in transit.
 pub(super) fn record_bytes(record: &Record) -> usize {
-    RECORD_BYTES + record.name.len() + 4 * record.attributes.len()
+    let tags: usize = record.tags.iter().map(|(_, tag)| 4 + tag.len()).sum();
+    RECORD_BYTES + record.name.len() + 4 * record.attributes.len() + tags
 }

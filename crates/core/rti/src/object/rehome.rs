@@ -1,6 +1,7 @@
 //! New homes: the work of the node that becomes the home of a lost node's instances, and of the
 //! nodes that have replicas of them.
 
+use super::losses::Rehoming;
 use super::objects::Objects;
 use super::record::record_bytes;
 use super::tombstones::send_removed;
@@ -34,6 +35,7 @@ impl Objects {
         self.refresh_publication(effects, PublishedClass::Objects(class));
         for &instance in handles {
             self.count_unowned(instance);
+            self.note_owners(instance);
             self.append_registered(effects, instance);
             let Some(object) = self.instances.get(instance) else { continue };
             if !object.name.starts_with(MADE) && !is_listed(&object.name, instance) {
@@ -43,27 +45,30 @@ impl Objects {
         }
     }
 
-    /// Sends the records of instances to their new home, in messages of about `part_bytes`.
+    /// Sends the records of instances to their new home. The stream of the former one was delivered
+    /// here up to the number `delivered`.
     pub(super) fn send_records(
         &self,
         effects: &mut Effects,
-        to: NodeId,
+        rehoming: Rehoming,
+        delivered: u64,
         class: ObjectClassHandle,
         handles: &[ObjectInstanceHandle],
-        part_bytes: usize,
     ) {
+        let Rehoming { gone, new_home: to, part_bytes } = rehoming;
+        let adopt = |records| ObjectMessage::Adopt { class, gone, delivered, records };
         let (mut records, mut bytes) = (Vec::new(), 0);
         for object in handles.iter().filter_map(|&handle| self.instances.get(handle)) {
             let record = self.record(object);
             bytes += record_bytes(&record);
             records.push(record);
             if bytes > part_bytes {
-                effects.send(to, ObjectMessage::Adopt { class, records: std::mem::take(&mut records) });
+                effects.send(to, adopt(std::mem::take(&mut records)));
                 bytes = 0;
             }
         }
         if !records.is_empty() {
-            effects.send(to, ObjectMessage::Adopt { class, records });
+            effects.send(to, adopt(records));
         }
     }
 
@@ -72,17 +77,22 @@ impl Objects {
     pub(super) fn adopt(
         &mut self,
         effects: &mut Effects,
-        from: NodeId,
-        class: ObjectClassHandle,
+        (from, gone): (NodeId, NodeId),
+        (class, delivered): (ObjectClassHandle, u64),
         records: Vec<Record>,
         names: Option<&NameTable>,
     ) -> Result<(), WireError> {
         let (mut adopted, mut deleted, mut result) = (Vec::new(), Vec::new(), Ok(()));
+        let is_longer = self.adoptions.is_longer(gone, class, delivered);
         for record in records {
             let handle = record.instance;
-            if self.instances.get(handle).is_some_and(|object| object.home == self.node) {
-                continue;
+            if let Some(object) = self.instances.get(handle).filter(|object| object.home == self.node) {
+                let own = self.record(object);
+                if !is_longer || (own.attributes == record.attributes && own.tags == record.tags) {
+                    continue;
+                }
             }
+            self.adoptions.corrected(gone, handle, delivered);
             if self.tombstones.contains(handle) {
                 deleted.push(handle);
                 continue;

@@ -47,27 +47,37 @@ impl Objects {
             ObjectMessage::ReportTransportation { asker, federate, class, transportation } => {
                 self.report_transportation(effects, asker, federate, class, transportation);
             }
-            ObjectMessage::Adopt { class, records } => {
-                return self.adopt(effects, from, class, records, federation.map(|f| &f.names));
+            ObjectMessage::Adopt { class, gone, delivered, records } => {
+                let names = federation.map(|f| &f.names);
+                return self.adopt(effects, (from, gone), (class, delivered), records, names);
+            }
+            ObjectMessage::Adopted { gone } => self.adopted(effects, from, gone),
+            ObjectMessage::Own(request) => {
+                // A federate that has left owns nothing and wants nothing.
+                let member = federation.and_then(|f| f.member(request.federate));
+                if member.is_some_and(|member| member.node == from) {
+                    self.requested(effects, request);
+                }
             }
             ObjectMessage::Removed { instances } => self.removed_elsewhere(effects, instances),
         }
         Ok(())
     }
 
-    /// Requests the home of an instance to have its owners provide values.
-    pub(super) fn ask_home(
+    /// Requests values of an instance from an owner at another node.
+    pub(super) fn ask_owner_elsewhere(
         &self,
         effects: &mut Effects,
-        requester: FederateHandle,
+        (requester, owner): (FederateHandle, FederateHandle),
         instance: ObjectInstanceHandle,
         attributes: &BTreeSet<AttributeHandle>,
         tag: &Bytes,
     ) {
-        let home = self.instances.get(instance).map(|object| object.home);
-        let Some(home) = home.filter(|&home| home != self.node) else { return };
-        let (attributes, tag) = (attributes.iter().copied().collect(), tag.clone());
-        effects.send(home, ObjectMessage::Provide { requester, instance, attributes, tag });
+        if self.replicated {
+            let (attributes, tag) = (attributes.iter().copied().collect(), tag.clone());
+            let message = ObjectMessage::Provide { requester, instance, attributes, tag };
+            effects.replicate(Change::SendToFederate { federate: owner, message });
+        }
     }
 
     /// Requests values from all nodes that have instances of a class or of one below it.
@@ -86,7 +96,7 @@ impl Objects {
         }
     }
 
-    /// Handles a federate's request for values of an instance, if it is at home here.
+    /// Handles the request of another node's federate for values of an instance.
     fn provide(
         &self,
         effects: &mut Effects,
@@ -95,9 +105,8 @@ impl Objects {
         attributes: &BTreeSet<AttributeHandle>,
         tag: &Bytes,
     ) {
-        if self.instances.get(instance).is_some_and(|object| object.home == self.node) {
-            self.ask_owners(effects, requester, instance, attributes, tag, |_| true);
-        }
+        let is_here = |owner| self.federates.contains_key(&owner);
+        self.ask_owners(effects, requester, instance, attributes, tag, is_here);
     }
 
     /// Asks another node about the transportation of interactions of a class sent by its federate.

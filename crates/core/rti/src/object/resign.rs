@@ -24,22 +24,26 @@ const DISPOSED_PER_SLICE: usize = 1_000;
 /// Maximum number of instances that forget the federate in one slice.
 const FORGOTTEN_PER_SLICE: usize = 2_000;
 
-/// The two parts of a resign action that concern objects, in this order.
+/// The three parts of a resign action, in this order.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
+    /// Acquisitions that are pending are cancelled.
+    cancel: bool,
     pub(super) delete: bool,
     divest: bool,
 }
 
 impl From<ResignAction> for Plan {
     fn from(action: ResignAction) -> Self {
-        let (delete, divest) = match action {
-            ResignAction::UnconditionallyDivestAttributes => (false, true),
-            ResignAction::DeleteObjects => (true, false),
-            ResignAction::DeleteObjectsThenDivest | ResignAction::CancelThenDeleteThenDivest => (true, true),
-            ResignAction::CancelPendingOwnershipAcquisitions | ResignAction::NoAction => (false, false),
+        let (cancel, delete, divest) = match action {
+            ResignAction::UnconditionallyDivestAttributes => (false, false, true),
+            ResignAction::DeleteObjects => (false, true, false),
+            ResignAction::CancelPendingOwnershipAcquisitions => (true, false, false),
+            ResignAction::DeleteObjectsThenDivest => (false, true, true),
+            ResignAction::CancelThenDeleteThenDivest => (true, true, true),
+            ResignAction::NoAction => (false, false, false),
         };
-        Self { delete, divest }
+        Self { cancel, delete, divest }
     }
 }
 
@@ -109,8 +113,8 @@ impl Objects {
     /// owned. It then proposes the resignation.
     ///
     /// # Errors
-    /// `FederateOwnsAttributes`; then nothing has happened. If a later slice finds it, the call
-    /// that waits for the proposal is refused.
+    /// `OwnershipAcquisitionPending`, or `FederateOwnsAttributes`; then nothing has happened. If a
+    /// later slice finds it, the call that waits for the proposal is refused.
     pub(crate) fn resign(
         &mut self,
         effects: &mut Effects,
@@ -118,8 +122,12 @@ impl Objects {
         action: ResignAction,
         proposal: Proposal,
     ) -> Result<(), RtiError> {
+        let plan = Plan::from(action);
+        if !plan.cancel {
+            self.check_nothing_pending(federate, |_, _| true)?;
+        }
         let ending = Ending::Resign(Box::new(proposal));
-        let mut resignation = self.resignation(federate, action, Plan::from(action), ending);
+        let mut resignation = self.resignation(federate, action, plan, ending);
         if !self.dispose_slice(effects, &mut resignation)? {
             self.resignations.leaving.push_back(resignation);
             return Ok(());
@@ -238,7 +246,9 @@ impl Objects {
     ) {
         for _ in 0..max {
             if let Some(instance) = owned.deletable.pop() {
-                if plan.delete {
+                if !self.is_at_home(instance) {
+                    // Its home disposes of it when it learns that the federate has left.
+                } else if plan.delete {
                     self.remove(effects, federate, instance, &Bytes::new(), None);
                 } else if plan.divest {
                     self.divest(effects, federate, instance, |_| true);
@@ -246,7 +256,9 @@ impl Objects {
             } else if plan.divest
                 && let Some(instance) = owned.other.pop()
             {
-                self.divest(effects, federate, instance, |_| true);
+                if self.is_at_home(instance) {
+                    self.divest(effects, federate, instance, |_| true);
+                }
             } else {
                 return;
             }
@@ -295,6 +307,9 @@ impl Objects {
         let subscribed: usize = federate.subscriptions.values().map(|class| class.len()).sum();
         let published: usize = federate.publications.values().map(|class| class.len()).sum();
         self.declarations -= subscribed + published;
+        self.requests.remove_federate(handle);
+        self.offers.remove_federate(handle);
+        self.end_acquisitions(handle, ResignAction::UnconditionallyDivestAttributes);
         self.reviews.remove_federate(handle);
         self.class_requests.remove_federate(handle);
         self.relevance_reviews.remove_federate(handle);

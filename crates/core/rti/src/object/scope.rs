@@ -66,6 +66,24 @@ impl Objects {
         }
     }
 
+    /// Tells `federate` that attributes left its scope (6.20).
+    pub(super) fn notify_out_of_scope(
+        &self,
+        effects: &mut Effects,
+        federate: FederateHandle,
+        instance: ObjectInstanceHandle,
+        attributes: &BTreeSet<AttributeHandle>,
+    ) {
+        let listens = |federate| self.federates.get(&federate).is_some_and(|f| f.switches.attribute_scope);
+        if !attributes.is_empty() && listens(federate) {
+            let out = api::AttributesOutOfScope {
+                object_instance: Some(instance),
+                attributes: handle_set(attributes),
+            };
+            self.notify(effects, federate, Callback::AttributesOutOfScope(out));
+        }
+    }
+
     /// Handles the consequences for owners once a service has made all its changes to an instance.
     /// Federates have `gained` attributes; for the `changed` ones, the federates that see them, or
     /// their rates, have changed. Owners are advised once of the outcome, and asked for values
@@ -108,13 +126,7 @@ impl Objects {
             let subscribed = federate.subscriptions.get(&known.class);
             let lost = attributes.iter().filter(|a| subscribed.is_some_and(|s| s.contains_key(a))).copied();
             let lost: BTreeSet<_> = lost.collect();
-            if !lost.is_empty() {
-                let out = api::AttributesOutOfScope {
-                    object_instance: Some(instance),
-                    attributes: handle_set(&lost),
-                };
-                effects.notify(federate.client, Callback::AttributesOutOfScope(out));
-            }
+            self.notify_out_of_scope(effects, federate.handle, instance, &lost);
         }
     }
 }

@@ -130,7 +130,7 @@ impl Fixture {
                     StreamEvent::Registered(_) => "registered",
                     StreamEvent::Updated { .. } => "updated",
                     StreamEvent::Removed { .. } => "removed",
-                    StreamEvent::Disowned { .. } => "disowned",
+                    StreamEvent::Ownership { .. } => "ownership",
                     other => panic!("{other:?}"),
                 };
                 format!("append {kind}{}", if *best_effort { " (best effort)" } else { "" })
@@ -171,6 +171,7 @@ impl Fixture {
             owner,
             transportation: TransportationTypeHandle::RELIABLE,
             time_stamped: false,
+            is_offered: false,
         };
         let slots = self.objects.class_of(self.class).attributes.len();
         Record {
@@ -179,6 +180,8 @@ impl Fixture {
             producer: owner,
             name: format!("far {number}"),
             attributes: vec![attribute; slots],
+            tags: Vec::new(),
+            view: None,
         }
     }
 
@@ -271,7 +274,7 @@ fn the_registrar_of_an_instance_outlives_its_home() {
     let record = fixture.record(1, FederateHandle(9));
     fixture.apply(PEER, StreamEvent::Registered(Box::new(record.clone())));
     let rehoming = Rehoming { gone: PEER, new_home: NodeId(3), part_bytes: 1 << 10 };
-    fixture.act(|objects, effects| objects.lose_node(effects, PEER, Some(rehoming), None));
+    fixture.act(|objects, effects| objects.lose_node(effects, PEER, Some(rehoming), Default::default(), None));
     // The new home has not heard of the instance yet. It must not be removed, because another node
     // registered it.
     let range = SnapshotRange {

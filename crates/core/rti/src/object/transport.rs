@@ -39,7 +39,7 @@ impl Objects {
 
     /// The instance and those of its attributes that are requested; `federate` must own all of
     /// them.
-    fn owned(
+    pub(super) fn owned(
         &self,
         federate: FederateHandle,
         instance: Option<ObjectInstanceHandle>,

@@ -19,6 +19,8 @@ pub(super) enum Kind {
     StartingRelevance,
     /// Attributes that are no longer published.
     Divestitures,
+    /// Offers to federates that publish more attributes than before.
+    Offers,
     /// Federates that are leaving.
     Resignations,
     /// Nodes that are lost.
@@ -30,12 +32,13 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Reviews,
         Self::ClassRequests,
         Self::Relevance,
         Self::StartingRelevance,
         Self::Divestitures,
+        Self::Offers,
         Self::Resignations,
         Self::Losses,
         Self::Forgotten,
@@ -75,6 +78,7 @@ impl Objects {
             Kind::Relevance => self.continue_relevance(effects, congested),
             Kind::StartingRelevance => self.continue_starting_relevance(effects),
             Kind::Divestitures => self.continue_divestitures(effects),
+            Kind::Offers => self.continue_offers(effects, congested),
             Kind::Resignations => self.continue_resignations(effects),
             Kind::Losses => self.continue_losses(effects, names),
             Kind::Forgotten => self.continue_forgetting(effects),
@@ -90,8 +94,9 @@ impl Objects {
             Kind::Reviews => self.next_review(&congested).is_some(),
             Kind::ClassRequests => self.can_continue_class_requests(&congested),
             Kind::Relevance => self.can_continue_relevance(&congested),
+            Kind::Divestitures => self.can_continue_divestitures(),
+            Kind::Offers => self.can_continue_offers(&congested),
             Kind::StartingRelevance
-            | Kind::Divestitures
             | Kind::Resignations
             | Kind::Losses
             | Kind::Forgotten
@@ -107,6 +112,7 @@ impl Objects {
             Kind::Relevance => !self.relevance_reviews.is_empty(),
             Kind::StartingRelevance => self.relevance_reviews.is_starting(),
             Kind::Divestitures => !self.divestitures.is_empty(),
+            Kind::Offers => self.offers.has_work(),
             Kind::Resignations => !self.resignations.is_empty(),
             Kind::Losses => !self.losses.is_empty(),
             Kind::Forgotten => !self.forgotten.is_empty(),

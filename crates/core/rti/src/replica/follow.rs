@@ -172,6 +172,9 @@ impl Replication {
             let range = SnapshotRange { class, from, after, end };
             self.events.push_back(ReplicaEvent::Snapshot { range, records });
         }
+        if let (PublishedClass::Objects(class), None) = (class, until) {
+            self.events.push_back(ReplicaEvent::Live { class, from });
+        }
         let mut result = Ok(());
         for (number, body) in deferred.into_messages() {
             result = result.and(self.take_deferred(class, from, number, body));

@@ -8,7 +8,7 @@ use crate::control::{ExecutionId, Federation, NodeId, PublishedClass};
 use crate::object::apply::SnapshotRange;
 use crate::proposal::CallerId;
 use crate::wire::{
-    Declaration, ObjectMessage, PeerMessage, Position, Record, StreamEvent, StreamId, StreamMessage,
+    Declaration, ObjectMessage, OwnershipRequest, PeerMessage, Position, Record, StreamEvent, StreamId, StreamMessage,
     Watermark,
 };
 use hla::handle::{FederateHandle, ObjectClassHandle};
@@ -21,6 +21,8 @@ pub(crate) enum ReplicaEvent {
     Event { class: PublishedClass, from: NodeId, event: StreamEvent, best_effort: bool },
     /// A part of a snapshot.
     Snapshot { range: SnapshotRange, records: Vec<Record> },
+    /// All instances of the stream of `from` are here, and its messages come from now on.
+    Live { class: ObjectClassHandle, from: NodeId },
     /// The stream of `from` is no longer followed. Its replicas must be forgotten.
     Forget { class: PublishedClass, from: NodeId },
     /// Messages that concern the federate of this caller are lost.
@@ -142,6 +144,31 @@ impl Replication {
     /// Sends a message about federates or instances.
     pub(crate) fn send_object(&self, context: &mut Context<'_>, to: NodeId, message: ObjectMessage) {
         context.peers.send_to(to, self.execution, self.models.latest(), &PeerMessage::Objects(message));
+    }
+
+    /// Sends a request to the home of an instance. The answers come in the stream of the class:
+    /// while this node does not follow it, the request is kept, and repeated
+    /// ([`ReplicaEvent::Live`]).
+    pub(crate) fn send_to_home(
+        &self,
+        context: &mut Context<'_>,
+        (class, home): (ObjectClassHandle, NodeId),
+        request: OwnershipRequest,
+    ) {
+        let followed = self.followed.get(&(PublishedClass::Objects(class), home));
+        if !request.action.is_kept() || followed.is_some_and(|f| matches!(f.phase, Phase::Live)) {
+            self.send_object(context, home, ObjectMessage::Own(request));
+        }
+    }
+
+    /// How far the streams of a node were delivered here, by object class.
+    pub(crate) fn delivered_from(&self, node: NodeId) -> BTreeMap<ObjectClassHandle, u64> {
+        let followed = self.followed.iter().filter(|((_, from), _)| *from == node);
+        let number = |(&(class, _), following): (&(PublishedClass, NodeId), &Following)| match class {
+            PublishedClass::Objects(class) => Some((class, following.inbound.delivered())),
+            PublishedClass::Interactions(_) | PublishedClass::Directed => None,
+        };
+        followed.filter_map(number).collect()
     }
 
     /// Sends a message to all nodes that publish a class, or one below it.

@@ -161,6 +161,12 @@ impl Execution {
             Change::Send { to, message } => {
                 self.replicate(shared, |r, context| r.send_object(context, to, message));
             }
+            Change::SendToHome { class, home, request } => {
+                self.replicate(shared, |r, context| r.send_to_home(context, (class, home), request));
+            }
+            Change::SendToFederate { federate, message } => {
+                shared.forwards.push_back((self.id(), federate, message));
+            }
             Change::SendToPublishers { class, message } => {
                 self.replicate(shared, |r, context| r.send_to_publishers(context, class, message));
             }
@@ -282,6 +288,7 @@ impl Execution {
                 let congested = |client| delivery.is_congested(client);
                 return self.objects.apply_snapshot(effects, &range, &records, congested);
             }
+            ReplicaEvent::Live { class, from } => self.objects.repeat_requests_to(effects, class, from),
             ReplicaEvent::Forget { class, from } => self.objects.forget_replicas(effects, class, from),
             ReplicaEvent::Lost { caller, why } => shared.delivery.lose(caller, why),
         }
@@ -360,11 +367,15 @@ impl Execution {
         federation: Option<&Federation>,
     ) {
         self.replicate(shared, |r, context| r.remove_peer(context, gone));
+        let delivered = self.replication.delivered_from(gone);
+        let mut others = federation.map(|federation| federation.nodes()).unwrap_or_default();
+        others.retain(|&node| node != gone && node != self.objects.node);
         let part_bytes = shared.peers.limits.part_bytes;
         let rehoming = new_home.map(|new_home| Rehoming { gone, new_home, part_bytes });
         self.act(shared, |objects, effects| {
             objects.forget_federates_of(effects, gone);
-            objects.lose_node(effects, gone, rehoming, federation.map(|f| &f.names));
+            let names = federation.map(|f| &f.names);
+            objects.lose_node(effects, gone, rehoming, (others, delivered), names);
         });
         self.replicate(shared, |r, context| r.leave_peer(context, gone));
         self.settle(shared);

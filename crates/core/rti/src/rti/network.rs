@@ -213,6 +213,7 @@ impl Rti {
     pub(super) fn settle_network(&mut self) {
         if !self.shared.peers.active {
             self.shared.covers.clear();
+            self.shared.forwards.clear();
             self.shared.reviews.clear();
             return;
         }
@@ -232,8 +233,20 @@ impl Rti {
         }
     }
 
+    /// Sends messages to the nodes of federates.
+    fn forward(&mut self) {
+        while let Some((id, federate, message)) = self.shared.forwards.pop_front() {
+            let member = self.control.execution(id).and_then(|federation| federation.member(federate));
+            let Some(node) = member.map(|member| member.node) else { continue };
+            self.with(id, |execution, shared| {
+                execution.replicate(shared, |r, context| r.send_object(context, node, message));
+            });
+        }
+    }
+
     /// Follows the classes that federates here subscribe now, and handles messages that waited.
     fn settle_streams(&mut self) {
+        self.forward();
         while let Some((execution, class)) = self.shared.covers.pop_front() {
             self.with(execution, |execution, shared| {
                 execution.replicate(shared, |r, context| r.review_following(context, class, false));

@@ -8,7 +8,9 @@ use crate::object::instance::Instances;
 use crate::proposal::{Completion, Proposal};
 use crate::replica::context::Timer;
 use crate::replica::peers::Peers;
+use crate::wire::ObjectMessage;
 use base::{Deadlines, Moment};
+use hla::handle::FederateHandle;
 use std::collections::{BTreeSet, VecDeque};
 
 /// The state that all federation executions of a node share: the connections to federates, to other
@@ -29,6 +31,8 @@ pub(crate) struct Shared {
     pub(super) effects: Effects,
     /// Classes in which federates here have gained or lost interest.
     pub(super) covers: VecDeque<(ExecutionId, PublishedClass)>,
+    /// Messages to the nodes of federates.
+    pub(super) forwards: VecDeque<(ExecutionId, FederateHandle, ObjectMessage)>,
     /// Executions whose federates have ceased to know instances.
     pub(super) reviews: BTreeSet<ExecutionId>,
     /// Executions with work in slices.
@@ -57,6 +61,7 @@ impl Shared {
             effects: Effects::default(),
             object_bytes: 0,
             covers: VecDeque::new(),
+            forwards: VecDeque::new(),
             reviews: BTreeSet::new(),
         }
     }

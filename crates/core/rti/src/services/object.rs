@@ -103,8 +103,13 @@ impl Serve for RegisterObjectInstanceWithNameRequest {
 }
 
 impl Serve for DeleteObjectInstanceRequest {
-    fn serve(self, Context { objects, effects, federate, .. }: Context<'_>) -> Served<()> {
+    fn serve(self, context: Context<'_>) -> Served<()> {
+        let call = context.ownership_call(|_| Self::response(()));
+        let Context { objects, effects, federate, .. } = context;
         let (instance, _) = objects.deletable(federate, self.object_instance)?;
+        if objects.delete_elsewhere(effects, (instance, federate), &self.user_supplied_tag, call) {
+            return Ok(Reply::Later);
+        }
         objects.delete(effects, federate, instance, &self.user_supplied_tag, None, true);
         Ok(Reply::Now(()))
     }
@@ -112,9 +117,14 @@ impl Serve for DeleteObjectInstanceRequest {
 
 impl Serve for DeleteObjectInstanceWithTimeRequest {
     fn serve(self, context: Context<'_>) -> Served<MessageRetractionReturn> {
+        let call = context.ownership_call(|_| Self::response(MessageRetractionReturn::default()));
         let Context { objects, time, effects, federate, .. } = context;
         let (instance, order) = objects.deletable(federate, self.object_instance)?;
         let stamp = time.stamp(federate, self.time.as_ref())?.ordered(order);
+        // The home does not know this federate's time, so that it deletes in receive order.
+        if objects.delete_elsewhere(effects, (instance, federate), &self.user_supplied_tag, call) {
+            return Ok(Reply::Later);
+        }
         let retractable = stamp.is_in_time() && time.sent(federate, stamp, Some(instance));
         objects.delete(effects, federate, instance, &self.user_supplied_tag, Some(stamp), !retractable);
         Ok(Reply::Now(retraction(stamp, stamp.is_in_time())))

@@ -35,16 +35,6 @@ unbuilt! {
         FederateRestoreNotCompleteRequest
         AbortFederationRestoreRequest
         QueryFederationRestoreStatusRequest;
-    "ownership management (clause 7)":
-        UnconditionalAttributeOwnershipDivestitureRequest
-        NegotiatedAttributeOwnershipDivestitureRequest
-        ConfirmDivestitureRequest
-        AttributeOwnershipAcquisitionRequest
-        AttributeOwnershipAcquisitionIfAvailableRequest
-        AttributeOwnershipReleaseDeniedRequest
-        AttributeOwnershipDivestitureIfWantedRequest
-        CancelNegotiatedAttributeOwnershipDivestitureRequest
-        CancelAttributeOwnershipAcquisitionRequest;
     "data distribution management (clause 9)":
         CreateRegionRequest
         CommitRegionModificationsRequest

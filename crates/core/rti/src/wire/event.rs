@@ -1,7 +1,7 @@
 //! Events of streams: the changes that the followers of a stream receive, in order.
 
 use super::packet::{class, put_class};
-use super::{Payload, Reader, Writer};
+use super::{OwnershipDecision, Payload, Reader, Writer};
 use crate::control::{NodeId, PublishedClass};
 use crate::stamp::Stamp;
 use bytes::Bytes;
@@ -53,6 +53,15 @@ pub(crate) struct RecordedAttribute {
     pub(crate) owner: FederateHandle,
     pub(crate) transportation: TransportationTypeHandle,
     pub(crate) time_stamped: bool,
+    /// It is offered to all federates that publish it (7.4).
+    pub(crate) is_offered: bool,
+}
+
+/// A part of the stream of a dead node: the messages up to this number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct View {
+    pub(crate) gone: NodeId,
+    pub(crate) delivered: u64,
 }
 
 /// An instance, as nodes describe it to each other. Its class is the stream's.
@@ -65,6 +74,10 @@ pub(crate) struct Record {
     pub(crate) name: String,
     /// All attributes of the class at the sender's model version, by slot.
     pub(crate) attributes: Vec<RecordedAttribute>,
+    /// The tags of offers, except empty ones.
+    pub(crate) tags: Vec<(AttributeHandle, Bytes)>,
+    /// While its home is adopting it: the dead home whose stream the owners are known from.
+    pub(crate) view: Option<View>,
 }
 
 /// One event of a stream.
@@ -81,11 +94,10 @@ pub(crate) enum StreamEvent {
         tag: Bytes,
         stamp: Option<Stamp>,
     },
-    /// Attributes became unowned.
-    Disowned {
+    /// The home of an instance has decided about the ownership of attributes.
+    Ownership {
         instance: ObjectInstanceHandle,
-        owner: FederateHandle,
-        attributes: Vec<AttributeHandle>,
+        decision: Box<OwnershipDecision>,
     },
     /// The transportation type of attributes changed.
     Transported {
@@ -125,7 +137,7 @@ pub(crate) enum StreamEvent {
 
 const REGISTERED: u8 = 1;
 const REMOVED: u8 = 2;
-const DISOWNED: u8 = 3;
+const OWNERSHIP: u8 = 3;
 const TRANSPORTED: u8 = 4;
 const ORDERED: u8 = 5;
 const UPDATED: u8 = 6;
@@ -144,7 +156,7 @@ impl StreamEvent {
         match self {
             StreamEvent::Registered(record) => Some(record.instance),
             StreamEvent::Removed { instance, .. }
-            | StreamEvent::Disowned { instance, .. }
+            | StreamEvent::Ownership { instance, .. }
             | StreamEvent::Transported { instance, .. }
             | StreamEvent::Ordered { instance, .. }
             | StreamEvent::RemovalFinal(instance)
@@ -159,7 +171,7 @@ impl StreamEvent {
         match self {
             StreamEvent::Registered(record) => record.latest_federate(),
             StreamEvent::Removed { producer, .. } => *producer,
-            StreamEvent::Disowned { owner, .. } => *owner,
+            StreamEvent::Ownership { decision, .. } => decision.latest_federate(),
             StreamEvent::Updated { payload, .. }
             | StreamEvent::Sent(payload)
             | StreamEvent::Directed { payload, .. } => payload.producer,
@@ -192,7 +204,7 @@ impl StreamEvent {
         match self {
             StreamEvent::Registered(_) => REGISTERED,
             StreamEvent::Removed { .. } => REMOVED,
-            StreamEvent::Disowned { .. } => DISOWNED,
+            StreamEvent::Ownership { .. } => OWNERSHIP,
             StreamEvent::Transported { .. } => TRANSPORTED,
             StreamEvent::Ordered { .. } => ORDERED,
             StreamEvent::Updated { .. } => UPDATED,
@@ -216,10 +228,9 @@ impl StreamEvent {
                     stamp.write(out);
                 }
             }
-            StreamEvent::Disowned { instance, owner, attributes } => {
+            StreamEvent::Ownership { instance, decision } => {
                 out.number(instance.0);
-                out.number(owner.0);
-                put_attributes(out, attributes);
+                decision.write(out);
             }
             StreamEvent::Transported { instance, attributes, transportation } => {
                 out.number(instance.0);
@@ -260,10 +271,9 @@ impl StreamEvent {
                 tag: r.octets("a tag")?,
                 stamp: if r.flag("whether there is a time")? { Some(Stamp::read_wire(r)?) } else { None },
             },
-            DISOWNED => StreamEvent::Disowned {
+            OWNERSHIP => StreamEvent::Ownership {
                 instance: instance(r)?,
-                owner: FederateHandle(r.u32("an owner")?),
-                attributes: attributes(r)?,
+                decision: Box::new(OwnershipDecision::read(r)?),
             },
             TRANSPORTED => StreamEvent::Transported {
                 instance: instance(r)?,
@@ -374,7 +384,18 @@ impl Record {
         out.number(self.attributes.len() as u64);
         for attribute in &self.attributes {
             out.number(attribute.owner.0);
-            out.number(u64::from(attribute.transportation.0) << 1 | u64::from(attribute.time_stamped));
+            let flags = u64::from(attribute.time_stamped) | u64::from(attribute.is_offered) << 1;
+            out.number(u64::from(attribute.transportation.0) << 2 | flags);
+        }
+        out.number(self.tags.len() as u64);
+        for (attribute, tag) in &self.tags {
+            out.number(attribute.0);
+            out.octets(tag);
+        }
+        out.octet(self.view.is_some().into());
+        if let Some(View { gone, delivered }) = self.view {
+            out.number(gone.0);
+            out.number(delivered);
         }
     }
 
@@ -385,13 +406,21 @@ impl Record {
         let name = r.text("a name")?;
         let attributes = r.list("the number of attributes", |r| {
             let owner = FederateHandle(r.u32("an owner")?);
-            let how = r.u64("transportation and order")?;
-            let transportation = u32::try_from(how >> 1)
+            let how = r.u64("transportation, order and offer")?;
+            let transportation = u32::try_from(how >> 2)
                 .map_err(|_| WireError("a transportation type has 32 bits".to_owned()))?;
             let transportation = TransportationTypeHandle(transportation);
-            Ok::<_, WireError>(RecordedAttribute { owner, transportation, time_stamped: how & 1 == 1 })
+            let (time_stamped, is_offered) = (how & 1 != 0, how & 2 != 0);
+            Ok::<_, WireError>(RecordedAttribute { owner, transportation, time_stamped, is_offered })
         })?;
-        Ok(Self { instance, registrar, producer, name, attributes })
+        let tags = r.list("the number of tags", |r| {
+            Ok::<_, WireError>((AttributeHandle(r.u32("an attribute")?), r.octets("a tag")?))
+        })?;
+        let view = match r.flag("whether it is being adopted")? {
+            true => Some(View { gone: NodeId(r.u16("a node")?), delivered: r.u64("a number")? }),
+            false => None,
+        };
+        Ok(Self { instance, registrar, producer, name, attributes, tags, view })
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::event::{attributes, put_attributes};
 use super::packet::{class, put_class};
-use super::{Reader, Record, Watermark, Writer};
-use crate::control::{ExecutionId, PublishedClass};
+use super::{OwnershipRequest, Reader, Record, Watermark, Writer};
+use crate::control::{ExecutionId, NodeId, PublishedClass};
 use bytes::{BufMut, Bytes, BytesMut};
 use hla::handle::{
     AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
@@ -83,14 +83,14 @@ pub(crate) enum StreamMessage {
 pub(crate) enum ObjectMessage {
     /// The current declaration of one of the sender's federates.
     Declare(Declaration),
-    /// A federate of the sender requests values of an instance whose home is the receiver (6.21).
+    /// A federate of the sender requests values of an instance from owners at the receiver (6.21).
     Provide {
         requester: FederateHandle,
         instance: ObjectInstanceHandle,
         attributes: Vec<AttributeHandle>,
         tag: Bytes,
     },
-    /// The same for all instances, of a class and below, whose home is the receiver.
+    /// The same for all instances of a class and below.
     ProvideClass {
         requester: FederateHandle,
         class: ObjectClassHandle,
@@ -107,10 +107,16 @@ pub(crate) enum ObjectMessage {
         class: InteractionClassHandle,
         transportation: TransportationTypeHandle,
     },
-    /// Instances whose home has died; the receiver is their new home.
-    Adopt { class: ObjectClassHandle, records: Vec<Record> },
+    /// Instances whose home has died; the receiver is their new home. The sender had delivered the
+    /// stream of the dead home up to `delivered`.
+    Adopt { class: ObjectClassHandle, gone: NodeId, delivered: u64, records: Vec<Record> },
+    /// The sender has reported all instances whose home was the dead node `gone`.
+    Adopted { gone: NodeId },
     /// Instances that their home, which has died, had deleted.
     Removed { instances: Vec<ObjectInstanceHandle> },
+    /// A federate of the sender requests something about attributes of an instance whose home is
+    /// the receiver (clause 7).
+    Own(OwnershipRequest),
 }
 
 impl PeerMessage {
@@ -130,8 +136,11 @@ impl PeerMessage {
     /// Whether another node waits for it, and its order among messages about streams does not
     /// matter.
     pub(crate) fn is_urgent(&self) -> bool {
-        let is_report = matches!(self, PeerMessage::Objects(ObjectMessage::ReportTransportation { .. }));
-        self.is_request() || is_report || matches!(self, PeerMessage::Time(_))
+        let is_waited_for = matches!(
+            self,
+            PeerMessage::Objects(ObjectMessage::ReportTransportation { .. } | ObjectMessage::Own(_))
+        );
+        self.is_request() || is_waited_for || matches!(self, PeerMessage::Time(_))
     }
 
     /// The latest federate it mentions.
@@ -153,7 +162,8 @@ impl PeerMessage {
                     Some((*asker).max(*federate))
                 }
                 ObjectMessage::Adopt { records, .. } => of_records(records),
-                ObjectMessage::Removed { .. } => None,
+                ObjectMessage::Own(request) => Some(request.federate),
+                ObjectMessage::Removed { .. } | ObjectMessage::Adopted { .. } => None,
             },
         };
         latest.unwrap_or_default()
@@ -208,7 +218,7 @@ impl PeerMessage {
 /// The kind of [`PeerMessage::Time`].
 const TIME: u8 = 32;
 
-/// Smaller kinds belong to [`StreamMessage`], those up to 22 to [`ObjectMessage`].
+/// Smaller kinds belong to [`StreamMessage`], those up to 24 to [`ObjectMessage`].
 const FIRST_OF_OBJECTS: u8 = 16;
 
 impl StreamMessage {
@@ -302,6 +312,8 @@ impl ObjectMessage {
             ObjectMessage::ReportTransportation { .. } => 20,
             ObjectMessage::Adopt { .. } => 21,
             ObjectMessage::Removed { .. } => 22,
+            ObjectMessage::Own(_) => 23,
+            ObjectMessage::Adopted { .. } => 24,
         }
     }
 
@@ -327,8 +339,12 @@ impl ObjectMessage {
                 let numbers = [asker.0, federate.0, class.0, transportation.0];
                 numbers.into_iter().for_each(|number| out.number(number));
             }
-            ObjectMessage::Adopt { class, records } => {
+            ObjectMessage::Own(request) => request.write(out),
+            ObjectMessage::Adopted { gone } => out.number(gone.0),
+            ObjectMessage::Adopt { class, gone, delivered, records } => {
                 out.number(class.0);
+                out.number(gone.0);
+                out.number(*delivered);
                 put_records(out, records);
             }
             ObjectMessage::Removed { instances } => {
@@ -366,14 +382,18 @@ impl ObjectMessage {
             },
             21 => ObjectMessage::Adopt {
                 class: ObjectClassHandle(r.u32("an object class")?),
+                gone: NodeId(r.u16("a node")?),
+                delivered: r.u64("a number")?,
                 records: r.list("the number of instances", Record::read)?,
             },
             22 => ObjectMessage::Removed {
                 instances: r
                     .list("the number of instances", |r| r.u64("an instance").map(ObjectInstanceHandle))?,
             },
+            23 => ObjectMessage::Own(OwnershipRequest::read(r)?),
+            24 => ObjectMessage::Adopted { gone: NodeId(r.u16("a node")?) },
             other => {
-                return Err(WireError(format!("{other} is no kind of message about objects (16 to 22)")));
+                return Err(WireError(format!("{other} is no kind of message about objects (16 to 24)")));
             }
         })
     }

@@ -41,18 +41,26 @@ fn attributes() -> impl Strategy<Value = Vec<AttributeHandle>> {
 }
 
 fn record() -> impl Strategy<Value = Record> {
-    let attribute = (any::<u32>(), any::<u32>(), any::<bool>()).prop_map(|(owner, how, time_stamped)| {
-        let (owner, transportation) = (FederateHandle(owner), TransportationTypeHandle(how));
-        RecordedAttribute { owner, transportation, time_stamped }
-    });
+    let attribute =
+        (any::<u32>(), any::<u32>(), any::<[bool; 2]>()).prop_map(|(owner, how, [time_stamped, is_offered])| {
+            let (owner, transportation) = (FederateHandle(owner), TransportationTypeHandle(how));
+            RecordedAttribute { owner, transportation, time_stamped, is_offered }
+        });
     let attributes = proptest::collection::vec(attribute, 0..5);
-    (instance(), any::<u16>(), any::<u32>(), ".{0,10}", attributes).prop_map(
-        |(instance, registrar, producer, name, attributes)| Record {
+    let tag = (any::<u32>().prop_map(AttributeHandle), octets());
+    let tags = proptest::collection::vec(tag, 0..3);
+    let view = (any::<u16>(), any::<u64>())
+        .prop_map(|(gone, delivered)| View { gone: NodeId(gone), delivered });
+    let view = proptest::option::of(view);
+    (instance(), any::<u16>(), any::<u32>(), ".{0,10}", attributes, tags, view).prop_map(
+        |(instance, registrar, producer, name, attributes, tags, view)| Record {
             instance,
             registrar: NodeId(registrar),
             producer: FederateHandle(producer),
             name,
             attributes,
+            tags,
+            view,
         },
     )
 }
@@ -91,8 +99,9 @@ fn event() -> impl Strategy<Value = StreamEvent> {
                 StreamEvent::Removed { instance, producer: FederateHandle(producer), tag, stamp }
             }
         ),
-        (instance(), any::<u32>(), attributes()).prop_map(|(instance, owner, attributes)| {
-            StreamEvent::Disowned { instance, owner: FederateHandle(owner), attributes }
+        (instance(), decision()).prop_map(|(instance, decision)| StreamEvent::Ownership {
+            instance,
+            decision: Box::new(decision)
         }),
         (instance(), any::<u32>(), attributes()).prop_map(|(instance, how, attributes)| {
             let transportation = TransportationTypeHandle(how);
@@ -108,6 +117,61 @@ fn event() -> impl Strategy<Value = StreamEvent> {
         }),
         Just(StreamEvent::Ended),
     ]
+}
+
+fn delivery() -> impl Strategy<Value = Delivery> {
+    (any::<u32>(), any::<bool>()).prop_map(|(how, time_stamped)| Delivery {
+        transportation: TransportationTypeHandle(how),
+        time_stamped,
+    })
+}
+
+fn decision() -> impl Strategy<Value = OwnershipDecision> {
+    let federate = || any::<u32>().prop_map(FederateHandle);
+    let owned = (any::<u32>(), delivery()).prop_map(|(attribute, delivery)| OwnedAttribute {
+        attribute: AttributeHandle(attribute),
+        delivery,
+    });
+    let kind = prop_oneof![
+        Just(NoticeKind::ConfirmationRequested),
+        Just(NoticeKind::Unavailable),
+        Just(NoticeKind::ReleaseRequested),
+        Just(NoticeKind::CancellationConfirmed),
+    ];
+    prop_oneof![
+        (federate(), federate(), proptest::collection::vec(owned, 0..4), octets()).prop_map(
+            |(from, to, attributes, tag)| OwnershipDecision::Acquired { from, to, attributes, tag }
+        ),
+        (federate(), attributes(), octets(), any::<bool>()).prop_map(|(owner, attributes, tag, announced)| {
+            OwnershipDecision::Offered { owner, attributes, tag, announced }
+        }),
+        (federate(), attributes(), octets())
+            .prop_map(|(owner, attributes, tag)| OwnershipDecision::Divested { owner, attributes, tag }),
+        attributes().prop_map(|attributes| OwnershipDecision::Withdrawn { attributes }),
+        (federate(), kind, any::<u64>(), attributes(), octets()).prop_map(
+            |(to, kind, number, attributes, tag)| {
+                OwnershipDecision::Notice { to, kind, number, attributes, tag }
+            }
+        ),
+        (federate(), any::<u64>(), any::<bool>(), attributes()).prop_map(
+            |(to, number, refused, attributes)| OwnershipDecision::Answered { to, number, refused, attributes }
+        ),
+    ]
+}
+
+fn request() -> impl Strategy<Value = OwnershipRequest> {
+    let action = proptest::sample::select(OwnershipAction::ALL.to_vec());
+    let of = proptest::collection::vec((any::<u32>().prop_map(AttributeHandle), delivery()), 0..4);
+    (any::<u32>(), instance(), any::<u64>(), action, of, octets()).prop_map(
+        |(federate, instance, number, action, of, tag)| {
+            let (attributes, mut deliveries): (Vec<_>, Vec<_>) = of.into_iter().unzip();
+            if !action.is_acquisition() {
+                deliveries.clear();
+            }
+            let federate = FederateHandle(federate);
+            OwnershipRequest { federate, instance, number, action, attributes, deliveries, tag }
+        },
+    )
 }
 
 fn watermark() -> impl Strategy<Value = Watermark> {
@@ -192,8 +256,12 @@ fn object_message() -> impl Strategy<Value = ObjectMessage> {
                 transportation: TransportationTypeHandle(how),
             }
         }),
-        (any::<u32>(), records())
-            .prop_map(|(class, records)| ObjectMessage::Adopt { class: ObjectClassHandle(class), records }),
+        (any::<u32>(), any::<u16>(), any::<u64>(), records()).prop_map(|(class, gone, delivered, records)| {
+            let (class, gone) = (ObjectClassHandle(class), NodeId(gone));
+            ObjectMessage::Adopt { class, gone, delivered, records }
+        }),
+        any::<u16>().prop_map(|gone| ObjectMessage::Adopted { gone: NodeId(gone) }),
+        request().prop_map(ObjectMessage::Own),
         proptest::collection::vec(instance(), 0..4)
             .prop_map(|instances| ObjectMessage::Removed { instances }),
     ]

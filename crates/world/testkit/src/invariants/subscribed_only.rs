@@ -6,6 +6,8 @@ use super::Invariant;
 use crate::ledger::Ledger;
 use crate::observation::{Observation, Seen, SessionId};
 use crate::request::Declaration;
+use hla::api::call_request::CallRequest as Call;
+use hla::api::call_response::CallResponse as Answer;
 use hla::api::callback_request::CallbackRequest as Callback;
 use hla::handle::{AttributeHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,6 +40,9 @@ impl Invariant for SubscribedOnly {
                     self.sessions.entry(*session).or_default().learn(&declaration);
                 }
             }
+            Observation::Got { session, request: Some(request), answer, .. } => {
+                self.sessions.entry(*session).or_default().registered(request, answer);
+            }
             Observation::Received { session, callback, .. } => {
                 let wants = self.sessions.entry(*session).or_default().wants(callback);
                 self.wanted += u64::from(wants == Some(true));
@@ -65,6 +70,21 @@ impl Subscribed {
             Declaration::SubscribeDirected(_, interactions, _) => self.directed.extend(interactions),
             _ => {}
         }
+    }
+
+    /// A registrar knows its instance without a discovery, and may have lost the ownership.
+    fn registered(&mut self, request: &Call, answer: &Answer) {
+        let class = match request {
+            Call::RegisterObjectInstanceRequest(r) => r.object_class,
+            Call::RegisterObjectInstanceWithNameRequest(r) => r.object_class,
+            _ => return,
+        };
+        let instance = match answer {
+            Answer::RegisterObjectInstanceResponse(r) => r.result,
+            Answer::RegisterObjectInstanceWithNameResponse(r) => r.result,
+            _ => return,
+        };
+        self.discovered.extend(instance.zip(class));
     }
 
     /// Whether the federate has subscribed the contents of the callback; `None`: such callbacks

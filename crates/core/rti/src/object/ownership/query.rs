@@ -1,8 +1,8 @@
 //! Queries of attribute ownership (7.17 to 7.19). The home of an instance tells the nodes with a
 //! replica of it about every change of owners, so that each node answers by itself.
 
-use super::objects::Objects;
-use super::scope::handle_set;
+use super::super::objects::Objects;
+use super::super::scope::handle_set;
 use crate::effect::Effects;
 use hla::RtiError;
 use hla::api::{self, AttributeHandleSet, callback_request::CallbackRequest as Callback};

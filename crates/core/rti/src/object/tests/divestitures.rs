@@ -39,11 +39,11 @@ fn few_instances_are_divested_by_the_call() {
 fn many_instances_are_divested_in_slices_and_the_call_ends_with_the_last() {
     let mut fixture = Fixture::new(true);
     fixture.register_many(2_500);
-    let disowned = |count| counts([("append disowned", count)]);
+    let disowned = |count| counts([("append ownership", count)]);
     assert_eq!(fixture.unpublish(None), (false, disowned(1_000)));
     assert_eq!(fixture.owned(), 1_500);
     assert_eq!(fixture.work(false), disowned(1_000));
-    assert_eq!(fixture.work(false), counts([("append disowned", 500), ("complete 7", 1)]));
+    assert_eq!(fixture.work(false), counts([("append ownership", 500), ("complete 7", 1)]));
     assert_eq!(fixture.owned(), 0);
     assert!(!fixture.objects.federate(OWNER).publishes(fixture.class));
     assert!(fixture.objects.is_settled());

@@ -277,6 +277,10 @@ impl OwnershipModel {
             _ => return BTreeSet::new(),
         };
         let published = &self.published[&federate];
+        let is_acquisition = matches!(request, Request::Acquire(..) | Request::AcquireIfAvailable(..));
+        if is_acquisition && published.is_empty() {
+            return BTreeSet::from([Exception::ObjectClassNotPublished]);
+        }
         let fault = |&at: &usize| {
             let state = &self.instances[instance][at];
             let owns = state.owner == Some(federate);
@@ -285,7 +289,6 @@ impl OwnershipModel {
                 Request::CancelAcquisition(..) => {
                     (!is_pending(state)).then_some(Exception::AttributeAcquisitionWasNotRequested)
                 }
-                _ if published.is_empty() => Some(Exception::ObjectClassNotPublished),
                 _ if !published.contains(&at) => Some(Exception::AttributeNotPublished),
                 _ if owns => Some(Exception::FederateOwnsAttributes),
                 Request::AcquireIfAvailable(..) if is_pending(state) => {
