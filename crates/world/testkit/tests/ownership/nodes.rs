@@ -58,6 +58,19 @@ struct Fed {
 }
 
 impl Fed {
+    /// Whether the call that is not answered gives an attribute up.
+    fn is_giving(&self, (instance, attribute): Place) -> bool {
+        match &self.call {
+            Some(Request::Unpublish(attributes)) => attributes.contains(&attribute),
+            Some(
+                Request::Divest(of, attributes, _)
+                | Request::Confirm(of, attributes, _)
+                | Request::DivestIfWanted(of, attributes, _),
+            ) => *of == instance && attributes.contains(&attribute),
+            _ => false,
+        }
+    }
+
     /// Returns false if it has not cancelled the acquisition.
     fn confirm_cancellation(&mut self, place: Place) -> bool {
         let Some(count) = self.cancels.get_mut(&place) else { return false };
@@ -378,12 +391,10 @@ impl Trial {
                     if !self.feds[at].wants.remove(&place) && !cancelled {
                         return Err(format!("f{at} acquires {place:?}, which it does not want"));
                     }
-                    // It gives it up at once if it is about to publish it no longer.
-                    match &self.feds[at].call {
-                        Some(Request::Unpublish(attributes)) if attributes.contains(&attribute) => {
-                            self.feds[at].gives.insert(place);
-                        }
-                        _ => self.own(at, place)?,
+                    // The call on its way may give it up at once.
+                    match self.feds[at].is_giving(place) {
+                        true => self.feds[at].gives.extend([place]),
+                        false => self.own(at, place)?,
                     }
                 }
                 Callback::Unavailable(instance, attribute, _) => {

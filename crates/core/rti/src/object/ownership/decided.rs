@@ -21,6 +21,7 @@ impl Objects {
         instance: ObjectInstanceHandle,
         decision: OwnershipDecision,
     ) {
+        tracing::debug!(execution = %self.id, ?instance, ?decision, "decided about ownership");
         self.append_change(effects, instance, || StreamEvent::Ownership {
             instance,
             decision: Box::new(decision.clone()),
