@@ -47,9 +47,9 @@ pub(crate) enum Change {
         event: StreamEvent,
         /// It may be lost. Then it gets no number and is not kept.
         best_effort: bool,
-        /// Receivers must first apply the events that this node has appended to the stream of this
-        /// class.
-        after: Option<PublishedClass>,
+        /// Receivers must first apply the events of this class and node that this node has appended
+        /// or applied.
+        after: Option<(PublishedClass, NodeId)>,
     },
     /// This node has a first publication of the class, or no longer has any.
     Publish { class: PublishedClass, on: bool },

@@ -10,6 +10,8 @@ mod declaration;
 mod directed;
 #[path = "services/federation.rs"]
 mod federation;
+#[path = "services/handover.rs"]
+mod handover;
 #[path = "services/interactions.rs"]
 mod interactions;
 #[path = "services/limits.rs"]

@@ -17,8 +17,7 @@ struct Site {
 
 impl Site {
     fn new() -> Self {
-        let free: Vec<TcpListener> =
-            NAMES.iter().map(|_| lasting_listener()).collect();
+        let free: Vec<TcpListener> = NAMES.iter().map(|_| lasting_listener()).collect();
         let url = |listener: &TcpListener| format!("tcp://{}", listener.local_addr().unwrap());
         Self { state: Folder::new(), links: free.iter().map(url).collect() }
     }

@@ -7,9 +7,7 @@ use crate::control::{NodeId, PublishedClass};
 use crate::effect::Effects;
 use crate::wire::{Delivery, OwnedAttribute, OwnershipDecision, Payload, Record, StreamEvent};
 use bytes::Bytes;
-use hla::handle::{
-    FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
-};
+use hla::handle::{FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle};
 use router::{ClientId, WireError};
 use std::collections::{BTreeMap, BTreeSet};
 

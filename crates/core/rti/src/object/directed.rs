@@ -41,10 +41,10 @@ impl Objects {
             return Err(RtiError::new(Exception::InteractionClassNotPublished, text));
         }
         let instance = object.handle;
+        let after = Some((PublishedClass::Objects(object.class), object.home));
         let payload = self.interaction_payload(federate, class, values, tag, stamp)?;
         let in_time = payload.is_in_time();
         self.receive_directed(effects, interaction, instance, &payload);
-        let after = self.stream_of(instance);
         self.append_payload(effects, PublishedClass::Directed, payload, after, |payload| {
             StreamEvent::Directed { interaction, instance, payload }
         });

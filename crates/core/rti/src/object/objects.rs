@@ -67,7 +67,7 @@ pub(crate) struct Objects {
     pub(super) last_work: Kind,
     /// Names after this one may belong to instances that nobody has, see [`Objects::free_names`].
     pub(super) names_after: Option<String>,
-    /// What federates here have requested about ownership.
+    /// Requests of federates here about ownership.
     pub(super) requests: OpenRequests,
     /// Negotiations about attributes of instances at home here.
     pub(crate) negotiations: Negotiations,

@@ -31,7 +31,11 @@ impl Objects {
             producer: object.producer,
             name: object.name.to_string(),
             attributes: object.attributes().map(attribute).collect(),
-            tags: self.offers.tags_of(object.handle).map(|(attribute, tag)| (attribute, tag.clone())).collect(),
+            tags: self
+                .offers
+                .tags_of(object.handle)
+                .map(|(attribute, tag)| (attribute, tag.clone()))
+                .collect(),
             view: self.adoptions.view(self.node, object),
         }
     }

@@ -274,7 +274,8 @@ fn the_registrar_of_an_instance_outlives_its_home() {
     let record = fixture.record(1, FederateHandle(9));
     fixture.apply(PEER, StreamEvent::Registered(Box::new(record.clone())));
     let rehoming = Rehoming { gone: PEER, new_home: NodeId(3), part_bytes: 1 << 10 };
-    fixture.act(|objects, effects| objects.lose_node(effects, PEER, Some(rehoming), Default::default(), None));
+    fixture
+        .act(|objects, effects| objects.lose_node(effects, PEER, Some(rehoming), Default::default(), None));
     // The new home has not heard of the instance yet. It must not be removed, because another node
     // registered it.
     let range = SnapshotRange {

@@ -8,7 +8,7 @@ use super::federate::{ClassSubscription, RateId, Subscription};
 use super::instance::{AttributeState, Instance};
 use super::objects::Objects;
 use super::timed::{pass_on, received_order};
-use crate::control::PublishedClass;
+use crate::control::{NodeId, PublishedClass};
 use crate::effect::{Change, Effects};
 use crate::stamp::Stamp;
 use crate::time::Subject;
@@ -59,13 +59,16 @@ impl Objects {
             passels.add(&key, HandleValue { handle: attribute.0, value: pair.value });
         }
         let (instance, class) = (object.handle, PublishedClass::Objects(object.class));
+        // At an owner elsewhere than at the home, receivers wait for the change that made it the
+        // owner, or for the discovery.
+        let after = (object.home != self.node).then_some((class, object.home));
         let mut in_time = false;
         for payload in passels.finish(tag) {
             in_time |= payload.is_in_time();
             self.reflect(effects, instance, &payload);
             if self.replicated {
                 let event = |payload| StreamEvent::Updated { instance, payload };
-                self.append_payload(effects, class, payload, None, event);
+                self.append_payload(effects, class, payload, after, event);
             } else {
                 self.reuse(payload);
             }
@@ -83,13 +86,14 @@ impl Objects {
 
     /// Appends a message with values to a stream, if other nodes may follow it.
     ///
-    /// Receivers must first apply the events that this node has appended to the stream of `after`.
+    /// Receivers must first apply the events of the stream of `after` that this node has appended or
+    /// applied.
     pub(super) fn append_payload(
         &self,
         effects: &mut Effects,
         class: PublishedClass,
         payload: Box<Payload>,
-        after: Option<PublishedClass>,
+        after: Option<(PublishedClass, NodeId)>,
         event: impl FnOnce(Box<Payload>) -> StreamEvent,
     ) {
         if !self.replicated {

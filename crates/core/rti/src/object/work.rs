@@ -96,11 +96,9 @@ impl Objects {
             Kind::Relevance => self.can_continue_relevance(&congested),
             Kind::Divestitures => self.can_continue_divestitures(),
             Kind::Offers => self.can_continue_offers(&congested),
-            Kind::StartingRelevance
-            | Kind::Resignations
-            | Kind::Losses
-            | Kind::Forgotten
-            | Kind::Names => self.is_left(kind),
+            Kind::StartingRelevance | Kind::Resignations | Kind::Losses | Kind::Forgotten | Kind::Names => {
+                self.is_left(kind)
+            }
         };
         after.iter().chain(before).copied().find(|&kind| ready(kind))
     }

@@ -4,7 +4,7 @@ use super::context::{Context, Timer};
 use super::peers::Outgoing;
 use super::replication::Replication;
 use super::state::{Beginning, Outbound};
-use crate::control::PublishedClass;
+use crate::control::{NodeId, PublishedClass};
 use crate::wire::{
     Framed, HandleValue, Kind, Packet, Position, StreamEvent, StreamId, StreamMessage, Watermark,
 };
@@ -28,12 +28,15 @@ impl Replication {
         class: PublishedClass,
         event: &StreamEvent,
         best_effort: bool,
-        after: Option<PublishedClass>,
+        after: Option<(PublishedClass, NodeId)>,
     ) -> Option<u64> {
         let stream = self.stream(class);
-        let after = after.and_then(|class| {
-            let number = self.outbound.get(&class)?.last;
-            Some(Position { class, node: context.objects.node, number })
+        let after = after.and_then(|(class, node)| {
+            let number = match node == context.objects.node {
+                true => self.outbound.get(&class)?.last,
+                false => self.followed.get(&(class, node))?.inbound.delivered(),
+            };
+            Some(Position { class, node, number })
         });
         let watermark =
             Watermark { model: self.models.needed(class), federate: event.latest_federate(), after };

@@ -8,8 +8,8 @@ use crate::control::{ExecutionId, Federation, NodeId, PublishedClass};
 use crate::object::apply::SnapshotRange;
 use crate::proposal::CallerId;
 use crate::wire::{
-    Declaration, ObjectMessage, OwnershipRequest, PeerMessage, Position, Record, StreamEvent, StreamId, StreamMessage,
-    Watermark,
+    Declaration, ObjectMessage, OwnershipRequest, PeerMessage, Position, Record, StreamEvent, StreamId,
+    StreamMessage, Watermark,
 };
 use hla::handle::{FederateHandle, ObjectClassHandle};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

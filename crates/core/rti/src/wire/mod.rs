@@ -11,13 +11,13 @@ mod payload;
 mod peer_message;
 
 pub(crate) use event::{Framed, Position, Record, RecordedAttribute, StreamEvent, View, Watermark};
+pub(crate) use ownership::{
+    Delivery, NoticeKind, OwnedAttribute, OwnershipAction, OwnershipDecision, OwnershipRequest,
+};
 pub(crate) use packet::{
     Kind, PACKET_OVERHEAD, StreamId, class as read_class, messages, put_class, put_message,
 };
 pub use packet::{NetTopic, Packet};
-pub(crate) use ownership::{
-    Delivery, NoticeKind, OwnedAttribute, OwnershipAction, OwnershipDecision, OwnershipRequest,
-};
 pub(crate) use payload::{HandleValue, Payload, RegionSet, Values};
 pub(crate) use peer_message::{Declaration, ObjectMessage, PeerMessage, StreamMessage, SubscribedAttribute};
 

@@ -59,10 +59,7 @@ impl OwnershipAction {
 
     /// Whether the call, or the end of a publication, waits for the answer of the home.
     pub(crate) const fn is_answered(self) -> bool {
-        matches!(
-            self,
-            Self::Divest | Self::Confirm | Self::DivestIfWanted | Self::Forget | Self::Delete
-        )
+        matches!(self, Self::Divest | Self::Confirm | Self::DivestIfWanted | Self::Forget | Self::Delete)
     }
 
     /// Whether the federate's node keeps the request until it is answered, and repeats it to a new
@@ -131,13 +128,7 @@ pub(crate) enum OwnershipDecision {
     Withdrawn { attributes: Vec<AttributeHandle> },
     /// A callback to a federate. `number`: that of its acquisition, if the attributes are
     /// unavailable.
-    Notice {
-        to: FederateHandle,
-        kind: NoticeKind,
-        number: u64,
-        attributes: Vec<AttributeHandle>,
-        tag: Bytes,
-    },
+    Notice { to: FederateHandle, kind: NoticeKind, number: u64, attributes: Vec<AttributeHandle>, tag: Bytes },
     /// The answer to the request with this number. `refused`: no acquisition is pending, and
     /// nothing has happened. Otherwise these attributes were divested.
     Answered { to: FederateHandle, number: u64, refused: bool, attributes: Vec<AttributeHandle> },

@@ -41,16 +41,17 @@ fn attributes() -> impl Strategy<Value = Vec<AttributeHandle>> {
 }
 
 fn record() -> impl Strategy<Value = Record> {
-    let attribute =
-        (any::<u32>(), any::<u32>(), any::<[bool; 2]>()).prop_map(|(owner, how, [time_stamped, is_offered])| {
+    let attribute = (any::<u32>(), any::<u32>(), any::<[bool; 2]>()).prop_map(
+        |(owner, how, [time_stamped, is_offered])| {
             let (owner, transportation) = (FederateHandle(owner), TransportationTypeHandle(how));
             RecordedAttribute { owner, transportation, time_stamped, is_offered }
-        });
+        },
+    );
     let attributes = proptest::collection::vec(attribute, 0..5);
     let tag = (any::<u32>().prop_map(AttributeHandle), octets());
     let tags = proptest::collection::vec(tag, 0..3);
-    let view = (any::<u16>(), any::<u64>())
-        .prop_map(|(gone, delivered)| View { gone: NodeId(gone), delivered });
+    let view =
+        (any::<u16>(), any::<u64>()).prop_map(|(gone, delivered)| View { gone: NodeId(gone), delivered });
     let view = proptest::option::of(view);
     (instance(), any::<u16>(), any::<u32>(), ".{0,10}", attributes, tags, view).prop_map(
         |(instance, registrar, producer, name, attributes, tags, view)| Record {
@@ -128,10 +129,8 @@ fn delivery() -> impl Strategy<Value = Delivery> {
 
 fn decision() -> impl Strategy<Value = OwnershipDecision> {
     let federate = || any::<u32>().prop_map(FederateHandle);
-    let owned = (any::<u32>(), delivery()).prop_map(|(attribute, delivery)| OwnedAttribute {
-        attribute: AttributeHandle(attribute),
-        delivery,
-    });
+    let owned = (any::<u32>(), delivery())
+        .prop_map(|(attribute, delivery)| OwnedAttribute { attribute: AttributeHandle(attribute), delivery });
     let kind = prop_oneof![
         Just(NoticeKind::ConfirmationRequested),
         Just(NoticeKind::Unavailable),
@@ -142,9 +141,11 @@ fn decision() -> impl Strategy<Value = OwnershipDecision> {
         (federate(), federate(), proptest::collection::vec(owned, 0..4), octets()).prop_map(
             |(from, to, attributes, tag)| OwnershipDecision::Acquired { from, to, attributes, tag }
         ),
-        (federate(), attributes(), octets(), any::<bool>()).prop_map(|(owner, attributes, tag, announced)| {
-            OwnershipDecision::Offered { owner, attributes, tag, announced }
-        }),
+        (federate(), attributes(), octets(), any::<bool>()).prop_map(
+            |(owner, attributes, tag, announced)| {
+                OwnershipDecision::Offered { owner, attributes, tag, announced }
+            }
+        ),
         (federate(), attributes(), octets())
             .prop_map(|(owner, attributes, tag)| OwnershipDecision::Divested { owner, attributes, tag }),
         attributes().prop_map(|attributes| OwnershipDecision::Withdrawn { attributes }),
@@ -154,7 +155,12 @@ fn decision() -> impl Strategy<Value = OwnershipDecision> {
             }
         ),
         (federate(), any::<u64>(), any::<bool>(), attributes()).prop_map(
-            |(to, number, refused, attributes)| OwnershipDecision::Answered { to, number, refused, attributes }
+            |(to, number, refused, attributes)| OwnershipDecision::Answered {
+                to,
+                number,
+                refused,
+                attributes
+            }
         ),
     ]
 }
@@ -256,10 +262,12 @@ fn object_message() -> impl Strategy<Value = ObjectMessage> {
                 transportation: TransportationTypeHandle(how),
             }
         }),
-        (any::<u32>(), any::<u16>(), any::<u64>(), records()).prop_map(|(class, gone, delivered, records)| {
-            let (class, gone) = (ObjectClassHandle(class), NodeId(gone));
-            ObjectMessage::Adopt { class, gone, delivered, records }
-        }),
+        (any::<u32>(), any::<u16>(), any::<u64>(), records()).prop_map(
+            |(class, gone, delivered, records)| {
+                let (class, gone) = (ObjectClassHandle(class), NodeId(gone));
+                ObjectMessage::Adopt { class, gone, delivered, records }
+            }
+        ),
         any::<u16>().prop_map(|gone| ObjectMessage::Adopted { gone: NodeId(gone) }),
         request().prop_map(ObjectMessage::Own),
         proptest::collection::vec(instance(), 0..4)

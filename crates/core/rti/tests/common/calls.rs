@@ -363,6 +363,88 @@ impl Fed {
     }
 }
 
+/// The services of ownership management, with the attributes and a tag.
+impl Fed {
+    pub(crate) fn divest(&self, instance: u32, attributes: &[&str], tag: &str) -> Refused {
+        self.ask(api::UnconditionalAttributeOwnershipDivestitureRequest {
+            object_instance: self.instance(instance),
+            attributes: self.set(attributes),
+            user_supplied_tag: bytes(tag),
+        })
+    }
+
+    pub(crate) fn negotiate(&self, instance: u32, attributes: &[&str], tag: &str) -> Refused {
+        self.ask(api::NegotiatedAttributeOwnershipDivestitureRequest {
+            object_instance: self.instance(instance),
+            attributes: self.set(attributes),
+            user_supplied_tag: bytes(tag),
+        })
+    }
+
+    pub(crate) fn confirm_divestiture(&self, instance: u32, attributes: &[&str], tag: &str) -> Refused {
+        self.ask(api::ConfirmDivestitureRequest {
+            object_instance: self.instance(instance),
+            confirmed_attributes: self.set(attributes),
+            user_supplied_tag: bytes(tag),
+        })
+    }
+
+    pub(crate) fn cancel_negotiated(&self, instance: u32, attributes: &[&str]) -> Refused {
+        self.ask(api::CancelNegotiatedAttributeOwnershipDivestitureRequest {
+            object_instance: self.instance(instance),
+            attributes: self.set(attributes),
+        })
+    }
+
+    pub(crate) fn acquire(&self, instance: u32, attributes: &[&str], tag: &str) -> Refused {
+        self.ask(api::AttributeOwnershipAcquisitionRequest {
+            object_instance: self.instance(instance),
+            desired_attributes: self.set(attributes),
+            user_supplied_tag: bytes(tag),
+        })
+    }
+
+    pub(crate) fn acquire_if_available(&self, instance: u32, attributes: &[&str], tag: &str) -> Refused {
+        self.ask(api::AttributeOwnershipAcquisitionIfAvailableRequest {
+            object_instance: self.instance(instance),
+            desired_attributes: self.set(attributes),
+            user_supplied_tag: bytes(tag),
+        })
+    }
+
+    pub(crate) fn cancel_acquisition(&self, instance: u32, attributes: &[&str]) -> Refused {
+        self.ask(api::CancelAttributeOwnershipAcquisitionRequest {
+            object_instance: self.instance(instance),
+            attributes: self.set(attributes),
+        })
+    }
+
+    pub(crate) fn deny_release(&self, instance: u32, attributes: &[&str], tag: &str) -> Refused {
+        self.ask(api::AttributeOwnershipReleaseDeniedRequest {
+            object_instance: self.instance(instance),
+            attributes: self.set(attributes),
+            user_supplied_tag: bytes(tag),
+        })
+    }
+
+    /// The names of the attributes that were divested.
+    pub(crate) fn divest_if_wanted(
+        &self,
+        instance: u32,
+        attributes: &[&str],
+        tag: &str,
+    ) -> Refused<Vec<String>> {
+        let divested = self.ask(api::AttributeOwnershipDivestitureIfWantedRequest {
+            object_instance: self.instance(instance),
+            attributes: self.set(attributes),
+            user_supplied_tag: bytes(tag),
+        })?;
+        let world = self.world.0.borrow();
+        let name = |handle| world.model.attribute(handle).map(|attribute| attribute.name.clone());
+        Ok(divested.into_iter().filter_map(name).collect())
+    }
+}
+
 /// Transportation and order types.
 impl Fed {
     pub(crate) fn change_transportation(&self, instance: u32, attributes: &[&str], to: &str) -> Refused {

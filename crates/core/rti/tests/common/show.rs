@@ -19,6 +19,7 @@ impl Inner {
         let callback = callback.callback_request.expect("a callback is one of the known ones");
         self.messages(&callback)
             .or_else(|| self.of_objects(&callback))
+            .or_else(|| self.of_ownership(&callback))
             .or_else(|| self.of_classes(&callback))
             .or_else(|| of_time(&callback))
             .or_else(|| self.of_federations(&callback))
@@ -93,6 +94,43 @@ impl Inner {
         })
     }
 
+    /// Callbacks of ownership management.
+    fn of_ownership(&self, callback: &Callback) -> Option<String> {
+        Some(match callback {
+            Callback::InformAttributeOwnership(r) => {
+                let (instance, owner) = (number(r.object_instance), self.federate(r.federate));
+                format!("owned({instance}, {}, {owner})", self.set(&r.attributes))
+            }
+            Callback::AttributeIsNotOwned(r) => {
+                format!("notOwned({}, {})", number(r.object_instance), self.set(&r.attributes))
+            }
+            Callback::RequestAttributeOwnershipAssumption(r) => {
+                let end = tag_and_time(&r.user_supplied_tag, None);
+                format!("offered({}, {}{end})", number(r.object_instance), self.set(&r.offered_attributes))
+            }
+            Callback::RequestDivestitureConfirmation(r) => {
+                let end = tag_and_time(&r.user_supplied_tag, None);
+                format!("confirm({}, {}{end})", number(r.object_instance), self.set(&r.released_attributes))
+            }
+            Callback::AttributeOwnershipAcquisitionNotification(r) => {
+                let end = tag_and_time(&r.user_supplied_tag, None);
+                format!("acquired({}, {}{end})", number(r.object_instance), self.set(&r.secured_attributes))
+            }
+            Callback::AttributeOwnershipUnavailable(r) => {
+                let end = tag_and_time(&r.user_supplied_tag, None);
+                format!("unavailable({}, {}{end})", number(r.object_instance), self.set(&r.attributes))
+            }
+            Callback::RequestAttributeOwnershipRelease(r) => {
+                let end = tag_and_time(&r.user_supplied_tag, None);
+                format!("release({}, {}{end})", number(r.object_instance), self.set(&r.candidate_attributes))
+            }
+            Callback::ConfirmAttributeOwnershipAcquisitionCancellation(r) => {
+                format!("cancelled({}, {})", number(r.object_instance), self.set(&r.attributes))
+            }
+            _ => return None,
+        })
+    }
+
     fn of_objects(&self, callback: &Callback) -> Option<String> {
         Some(match callback {
             Callback::DiscoverObjectInstance(r) => {
@@ -121,13 +159,6 @@ impl Inner {
             }
             Callback::TurnUpdatesOffForObjectInstance(r) => {
                 format!("updatesOff({}, {})", number(r.object_instance), self.set(&r.attributes))
-            }
-            Callback::InformAttributeOwnership(r) => {
-                let (instance, owner) = (number(r.object_instance), self.federate(r.federate));
-                format!("owned({instance}, {}, {owner})", self.set(&r.attributes))
-            }
-            Callback::AttributeIsNotOwned(r) => {
-                format!("notOwned({}, {})", number(r.object_instance), self.set(&r.attributes))
             }
             Callback::ConfirmAttributeTransportationTypeChange(r) => {
                 let (instance, how) = (number(r.object_instance), transportation(r.transportation_type));

@@ -41,21 +41,6 @@ fn save_and_restore() {
 }
 
 #[test]
-fn ownership_management() {
-    refused! { "ownership management":
-        UnconditionalAttributeOwnershipDivestitureRequest "unconditionalAttributeOwnershipDivestiture",
-        NegotiatedAttributeOwnershipDivestitureRequest "negotiatedAttributeOwnershipDivestiture",
-        ConfirmDivestitureRequest "confirmDivestiture",
-        AttributeOwnershipAcquisitionRequest "attributeOwnershipAcquisition",
-        AttributeOwnershipAcquisitionIfAvailableRequest "attributeOwnershipAcquisitionIfAvailable",
-        AttributeOwnershipReleaseDeniedRequest "attributeOwnershipReleaseDenied",
-        AttributeOwnershipDivestitureIfWantedRequest "attributeOwnershipDivestitureIfWanted",
-        CancelNegotiatedAttributeOwnershipDivestitureRequest "cancelNegotiatedAttributeOwnershipDivestiture",
-        CancelAttributeOwnershipAcquisitionRequest "cancelAttributeOwnershipAcquisition",
-    }
-}
-
-#[test]
 fn data_distribution_management() {
     refused! { "data distribution management":
         CreateRegionRequest "createRegion",

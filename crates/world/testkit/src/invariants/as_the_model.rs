@@ -205,6 +205,10 @@ impl AsTheModel {
                 if matches!(callback, Callback::ConnectionLost(_)) && self.over.contains(session) {
                     return Ok(()); // the last callback to a federate that does not keep up (4.4)
                 }
+                // Offers follow from divestitures, which `model::ownership` judges.
+                if matches!(callback, Callback::RequestAttributeOwnershipAssumption(_)) {
+                    return Ok(());
+                }
                 units(callback).iter().try_for_each(|unit| self.called(seen.at, *session, unit))
             }
             Observation::Resumed { session } => {

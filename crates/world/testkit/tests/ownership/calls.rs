@@ -37,13 +37,14 @@ pub(crate) struct Handles {
 impl Handles {
     pub(crate) fn of(model: &Fdd) -> Self {
         let class = model.object_class_by_name("O").expect("it is there");
-        let attribute =
-            |number| model.attribute_by_name(class, &format!("a{number}")).expect("it is there");
+        let attribute = |number| model.attribute_by_name(class, &format!("a{number}")).expect("it is there");
         Self { class, attributes: (0..ATTRIBUTES).map(attribute).collect() }
     }
 
     pub(crate) fn set(&self, attributes: &Attributes) -> Option<AttributeHandleSet> {
-        Some(AttributeHandleSet { attribute_handle: attributes.iter().map(|&at| self.attributes[at]).collect() })
+        Some(AttributeHandleSet {
+            attribute_handle: attributes.iter().map(|&at| self.attributes[at]).collect(),
+        })
     }
 
     /// The numbers of attributes, without the privilege to delete.
@@ -85,7 +86,9 @@ impl Handles {
                     (true, true) => ResignAction::CancelThenDeleteThenDivest,
                 };
                 let resign_action = action.into();
-                Call::ResignFederationExecutionRequest(api::ResignFederationExecutionRequest { resign_action })
+                Call::ResignFederationExecutionRequest(api::ResignFederationExecutionRequest {
+                    resign_action,
+                })
             }
             _ => self.call_about_instance(request, handle),
         }

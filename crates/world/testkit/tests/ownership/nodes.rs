@@ -45,12 +45,12 @@ struct Fed {
     /// The call that is not answered.
     call: Option<Request>,
     owns: BTreeSet<Place>,
-    /// What it gives up by the call that is not answered.
+    /// Attributes that it gives up by the call that is not answered.
     gives: BTreeSet<Place>,
     wants: BTreeSet<Place>,
     /// Cancellations that are not confirmed.
     cancels: BTreeMap<Place, u32>,
-    /// What it wants since the call that is not answered.
+    /// Attributes that it wants since the call that is not answered.
     wished: BTreeSet<Place>,
     /// The owners that it has been told of in the end.
     told: BTreeMap<Place, Option<FederateHandle>>,
@@ -179,7 +179,8 @@ impl Trial {
         for round in 0..ROUNDS {
             self.fault(round);
             for federate in 0..self.feds.len() {
-                if !self.feds[federate].is_dead && self.feds[federate].call.is_none() && self.draw.chance(60) {
+                if !self.feds[federate].is_dead && self.feds[federate].call.is_none() && self.draw.chance(60)
+                {
                     let request = draw_request(&mut self.draw, self.feds.len(), round as u32 + 1);
                     self.request(federate, request)?;
                 }
@@ -296,7 +297,9 @@ impl Trial {
         let recorded = self.cluster.recorded()[self.read..].to_vec();
         self.read += recorded.len();
         for (host, seen) in recorded {
-            let Some(at) = self.feds.iter().position(|fed| fed.host == host && !fed.is_dead) else { continue };
+            let Some(at) = self.feds.iter().position(|fed| fed.host == host && !fed.is_dead) else {
+                continue;
+            };
             match seen.observation {
                 Observation::Received { callback, .. } => self.hear(at, callback)?,
                 Observation::Got { answer, .. } => self.answered(at, answer)?,
@@ -372,7 +375,9 @@ impl Trial {
                 let instance = self.instances[&r.object_instance.unwrap_or_default()];
                 let values = r.attribute_values.unwrap_or_default().attribute_handle_value;
                 let handles = values.iter().filter_map(|value| value.attribute_handle).collect();
-                for attribute in self.handles.numbers(Some(api::AttributeHandleSet { attribute_handle: handles })) {
+                for attribute in
+                    self.handles.numbers(Some(api::AttributeHandleSet { attribute_handle: handles }))
+                {
                     *self.feds[at].reflected.entry((instance, attribute)).or_default() += 1;
                 }
                 return Ok(());
@@ -398,8 +403,13 @@ impl Trial {
                     }
                 }
                 Callback::Unavailable(instance, attribute, _) => {
-                    if !self.feds[at].wants.remove(&(instance, attribute)) {
-                        return Err(format!("f{at} does not want {instance} {attribute}"));
+                    let (fed, place) = (&mut self.feds[at], (instance, attribute));
+                    let is_cancelling = matches!(fed.call, Some(Request::CancelAcquisition(..)));
+                    if is_cancelling && fed.gives.remove(&place) {
+                        // The call on its way will be refused.
+                        fed.confirm_cancellation(place);
+                    } else if !fed.wants.remove(&place) {
+                        return Err(format!("f{at} does not want {place:?}"));
                     }
                 }
                 Callback::CancellationConfirmed(instance, attribute) => {
@@ -451,7 +461,8 @@ impl Trial {
             }
             for &instance in self.instances.clone().keys() {
                 let attributes = self.handles.set(&all);
-                let query = api::QueryAttributeOwnershipRequest { object_instance: Some(instance), attributes };
+                let query =
+                    api::QueryAttributeOwnershipRequest { object_instance: Some(instance), attributes };
                 self.feds[at].call = Some(Request::Register);
                 let query = Call::QueryAttributeOwnershipRequest(query);
                 self.cluster.act(self.feds[at].host, query).map_err(|failure| failure.to_string())?;
@@ -469,7 +480,9 @@ impl Trial {
                 };
                 let update = api::UpdateAttributeValuesRequest {
                     object_instance: of,
-                    attribute_values: Some(api::AttributeHandleValueMap { attribute_handle_value: vec![pair] }),
+                    attribute_values: Some(api::AttributeHandleValueMap {
+                        attribute_handle_value: vec![pair],
+                    }),
                     user_supplied_tag,
                 };
                 let update = Call::UpdateAttributeValuesRequest(update);

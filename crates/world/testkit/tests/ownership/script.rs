@@ -93,7 +93,8 @@ pub(crate) fn run(seed: Seed) -> Result<u64, String> {
         {
             let instance = draw.below(instances as u64) as usize;
             let owners = world.owners(asker, instance);
-            let expected: BTreeMap<_, _> = (0..ATTRIBUTES).map(|at| (at, model.owner(instance, at))).collect();
+            let expected: BTreeMap<_, _> =
+                (0..ATTRIBUTES).map(|at| (at, model.owner(instance, at))).collect();
             if owners != expected {
                 return Err(format!("{step}: owners {owners:?}, and by the model {expected:?}"));
             }

@@ -9,6 +9,7 @@
 
 use super::super::instance::Instance;
 use super::super::objects::Objects;
+use super::requests::About;
 use crate::control::NodeId;
 use crate::effect::Effects;
 use crate::wire::{OwnershipAction, OwnershipRequest, View};
@@ -176,7 +177,7 @@ impl Objects {
         if self.requests.is_empty() {
             return;
         }
-        let (acquisitions, divestitures, waiting) = self.requests.of(instance);
+        let About { acquisitions, divestitures, waiting } = self.requests.of(instance);
         let request = |federate, action, attribute, tag| OwnershipRequest {
             federate,
             instance,

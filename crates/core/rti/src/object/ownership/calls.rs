@@ -161,7 +161,8 @@ impl Objects {
     ) -> Delivery {
         let model = self.model.attribute(attribute).expect("a checked attribute is one of the model");
         let preferences = self.federates.get(&federate).map(|federate| &federate.attribute_preferences);
-        let preference = preferences.and_then(|all| all.get(&(class, attribute))).copied().unwrap_or_default();
+        let preference =
+            preferences.and_then(|all| all.get(&(class, attribute))).copied().unwrap_or_default();
         Delivery {
             transportation: preference.transportation.unwrap_or(model.transportation),
             time_stamped: preference.order.unwrap_or(model.order) == OrderType::Timestamp,
@@ -206,9 +207,8 @@ impl Objects {
             let text = format!("{attribute:?} of {instance:?} is owned by this federate");
             return Err(RtiError::new(Exception::AttributeAlreadyOwned, text));
         }
-        let is_pending = |&&attribute: &&AttributeHandle| {
-            self.requests.is_pending((instance, federate, attribute))
-        };
+        let is_pending =
+            |&&attribute: &&AttributeHandle| self.requests.is_pending((instance, federate, attribute));
         if let Some(attribute) = attributes.iter().find(|attribute| !is_pending(attribute)) {
             let text = format!("no acquisition of {attribute:?} of {instance:?} is pending");
             return Err(RtiError::new(Exception::AttributeAcquisitionWasNotRequested, text));
@@ -375,9 +375,8 @@ impl Objects {
         is_concerned: impl Fn(ObjectInstanceHandle, AttributeHandle) -> bool,
     ) -> Result<(), RtiError> {
         let mut acquisitions = self.requests.acquired_by(federate);
-        let pending = acquisitions.find(|&(instance, attribute, is_pending)| {
-            is_pending && is_concerned(instance, attribute)
-        });
+        let pending = acquisitions
+            .find(|&(instance, attribute, is_pending)| is_pending && is_concerned(instance, attribute));
         let Some((instance, attribute, _)) = pending else { return Ok(()) };
         Err(acquisition_pending(instance, attribute))
     }

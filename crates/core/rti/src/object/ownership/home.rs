@@ -153,7 +153,9 @@ impl Objects {
             negotiations.get(instance, attribute).is_some_and(|open| !open.acquirers.is_empty())
         };
         match action {
-            OwnershipAction::Confirm if !attributes.iter().all(is_wanted) => return Err(NoAcquisitionPending),
+            OwnershipAction::Confirm if !attributes.iter().all(is_wanted) => {
+                return Err(NoAcquisitionPending);
+            }
             OwnershipAction::DivestIfWanted => attributes.retain(is_wanted),
             _ => {}
         }

@@ -139,7 +139,8 @@ impl Objects {
             return;
         }
         let Some(object) = self.instances.get(instance) else { return };
-        let (Some(class), Some(offered)) = (object.known_class(federate), self.federates.get(&federate)) else {
+        let (Some(class), Some(offered)) = (object.known_class(federate), self.federates.get(&federate))
+        else {
             return;
         };
         let Some(published) = offered.publications.get(&class) else { return };

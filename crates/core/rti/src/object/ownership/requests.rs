@@ -38,6 +38,14 @@ pub(super) struct WaitingRequest {
     pub(super) call: Option<OwnershipCall>,
 }
 
+/// The open requests about one instance.
+pub(super) struct About {
+    pub(super) acquisitions: Vec<(Key, Acquisition)>,
+    /// With the tags.
+    pub(super) divestitures: Vec<(Key, Bytes)>,
+    pub(super) waiting: Vec<OwnershipRequest>,
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct OpenRequests {
@@ -84,7 +92,8 @@ impl OpenRequests {
         &self,
         federate: FederateHandle,
     ) -> impl Iterator<Item = (ObjectInstanceHandle, AttributeHandle, bool)> {
-        let own = self.acquisitions.iter().filter(move |((_, of, _), wish)| *of == federate && wish.is_wanted);
+        let own =
+            self.acquisitions.iter().filter(move |((_, of, _), wish)| *of == federate && wish.is_wanted);
         own.map(|(&(instance, _, attribute), wish)| (instance, attribute, wish.is_pending))
     }
 
@@ -185,7 +194,7 @@ impl OpenRequests {
         if self.acquisitions.is_empty() && self.divestitures.is_empty() {
             return;
         }
-        let (acquisitions, divestitures, _) = self.of(instance);
+        let About { acquisitions, divestitures, .. } = self.of(instance);
         acquisitions.into_iter().for_each(|(key, _)| self.set(key, None));
         divestitures.into_iter().for_each(|(key, _)| self.end_divestiture(key));
     }
@@ -202,9 +211,11 @@ impl OpenRequests {
 
     /// Forgets the requests of a federate that has left.
     pub(crate) fn remove_federate(&mut self, federate: FederateHandle) {
-        let acquisitions: Vec<_> = self.acquisitions.keys().filter(|key| key.1 == federate).copied().collect();
+        let acquisitions: Vec<_> =
+            self.acquisitions.keys().filter(|key| key.1 == federate).copied().collect();
         acquisitions.into_iter().for_each(|key| self.set(key, None));
-        let divestitures: Vec<_> = self.divestitures.keys().filter(|key| key.1 == federate).copied().collect();
+        let divestitures: Vec<_> =
+            self.divestitures.keys().filter(|key| key.1 == federate).copied().collect();
         divestitures.into_iter().for_each(|key| self.end_divestiture(key));
         let of = self.waiting.iter().filter(|(_, waiting)| waiting.request.federate == federate);
         let numbers: Vec<_> = of.map(|(&number, _)| number).collect();
@@ -227,16 +238,17 @@ impl OpenRequests {
         all
     }
 
-    /// What is open about an instance: acquisitions, divestitures, and requests that wait.
-    pub(super) fn of(
-        &self,
-        instance: ObjectInstanceHandle,
-    ) -> (Vec<(Key, Acquisition)>, Vec<(Key, Bytes)>, Vec<OwnershipRequest>) {
+    /// The open requests about an instance.
+    pub(super) fn of(&self, instance: ObjectInstanceHandle) -> About {
         let first = (instance, FederateHandle(0), AttributeHandle(0));
         let last = (instance, FederateHandle(u32::MAX), AttributeHandle(u32::MAX));
         let acquisitions = self.acquisitions.range(first..=last).map(|(&key, open)| (key, open.clone()));
         let divestitures = self.divestitures.range(first..=last).map(|(&key, tag)| (key, tag.clone()));
         let waiting = self.waiting_about(instance).map(|waiting| waiting.request.clone());
-        (acquisitions.collect(), divestitures.collect(), waiting.collect())
+        About {
+            acquisitions: acquisitions.collect(),
+            divestitures: divestitures.collect(),
+            waiting: waiting.collect(),
+        }
     }
 }

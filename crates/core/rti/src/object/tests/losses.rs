@@ -7,7 +7,8 @@ const FAR: FederateHandle = FederateHandle(9);
 /// Loses the peer. Another node, or this one, is the new home.
 fn lose_peer(fixture: &mut Fixture, new_home: NodeId) -> Vec<(String, usize)> {
     let rehoming = Some(Rehoming { gone: PEER, new_home, part_bytes: 1 << 20 });
-    let effects = fixture.act(|objects, effects| objects.lose_node(effects, PEER, rehoming, Default::default(), None));
+    let effects =
+        fixture.act(|objects, effects| objects.lose_node(effects, PEER, rehoming, Default::default(), None));
     summary(&effects)
 }
 
@@ -74,7 +75,8 @@ fn a_node_that_is_lost_meanwhile_has_its_turn_afterwards() {
     lose_owner(&mut fixture, ResignAction::NoAction);
     assert_eq!(lose_peer(&mut fixture, NodeId(3))[0], ("Rehomed ".to_owned(), 1));
     let rehoming = Some(Rehoming { gone: NodeId(3), new_home: NodeId(4), part_bytes: 1 << 20 });
-    let second = fixture.act(|objects, effects| objects.lose_node(effects, NodeId(3), rehoming, Default::default(), None));
+    let second = fixture
+        .act(|objects, effects| objects.lose_node(effects, NodeId(3), rehoming, Default::default(), None));
     assert_eq!(second, [""; 0], "the first one is not finished");
     while !fixture.objects.is_settled() {
         fixture.work(false);
