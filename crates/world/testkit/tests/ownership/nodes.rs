@@ -50,8 +50,6 @@ struct Fed {
     wants: BTreeSet<Place>,
     /// Cancellations that are not confirmed.
     cancels: BTreeMap<Place, u32>,
-    /// Attributes that it wants since the call that is not answered.
-    wished: BTreeSet<Place>,
     /// The owners that it has been told of in the end.
     told: BTreeMap<Place, Option<FederateHandle>>,
     reflected: BTreeMap<Place, u32>,
@@ -145,7 +143,6 @@ impl Trial {
             gives: BTreeSet::new(),
             wants: BTreeSet::new(),
             cancels: BTreeMap::new(),
-            wished: BTreeSet::new(),
             told: BTreeMap::new(),
             reflected: BTreeMap::new(),
         };
@@ -273,10 +270,6 @@ impl Trial {
             Request::Unpublish(a) => {
                 fed.gives = fed.owns.iter().filter(|(_, at)| a.contains(at)).copied().collect();
             }
-            Request::Acquire(i, a, _) | Request::AcquireIfAvailable(i, a, _) => {
-                fed.wished = places(*i, a).difference(&fed.wants).copied().collect();
-                fed.wants.extend(fed.wished.iter().copied());
-            }
             Request::CancelAcquisition(i, a) => {
                 fed.gives = places(*i, a).intersection(&fed.wants).copied().collect();
                 for place in &fed.gives {
@@ -320,7 +313,7 @@ impl Trial {
         let Some(request) = self.feds[at].call.take() else { return Ok(()) };
         self.history.push(format!("{:?} f{at} gets {answer:?}", self.cluster.now()));
         let fed = &mut self.feds[at];
-        let (gives, wished) = (std::mem::take(&mut fed.gives), std::mem::take(&mut fed.wished));
+        let gives = std::mem::take(&mut fed.gives);
         let kept: BTreeSet<Place> = match (answer, &request) {
             (Answer::ExceptionData(_), Request::CancelAcquisition(..)) => {
                 for place in gives {
@@ -330,9 +323,11 @@ impl Trial {
                 }
                 BTreeSet::new()
             }
-            (Answer::ExceptionData(_), _) => {
-                fed.wants.retain(|place| !wished.contains(place));
-                gives
+            (Answer::ExceptionData(_), _) => gives,
+            // The response comes before the callbacks that the call causes.
+            (_, Request::Acquire(i, a, _) | Request::AcquireIfAvailable(i, a, _)) => {
+                fed.wants.extend(a.iter().map(|&at| (*i, at)));
+                BTreeSet::new()
             }
             (Answer::AttributeOwnershipDivestitureIfWantedResponse(r), Request::DivestIfWanted(i, ..)) => {
                 let given = self.handles.numbers(r.result);

@@ -136,6 +136,15 @@ impl OpenRequests {
         is_told
     }
 
+    /// Notes that a federate no longer wants an attribute, and is not told. Cancellations are still
+    /// confirmed.
+    pub(super) fn forget(&mut self, key: Key) {
+        match self.acquisitions.get_mut(&key) {
+            Some(open) if open.cancellations > 0 => open.is_wanted = false,
+            _ => self.set(key, None),
+        }
+    }
+
     /// The acquisition of an attribute has ended.
     pub(super) fn end_acquisition(&mut self, key: Key) {
         self.set(key, None);
