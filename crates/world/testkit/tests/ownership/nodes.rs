@@ -206,6 +206,7 @@ impl Trial {
             let host = self.feds[at].host;
             if let testkit::Standing::Joined(handle) = self.cluster.known(host).standing {
                 self.feds[at].handle = handle;
+                self.history.push(format!("f{at} is {handle:?} of node {}", self.feds[at].node));
             }
             let attributes = attributes.clone();
             let subscribe = api::SubscribeObjectClassAttributesRequest { object_class, attributes };

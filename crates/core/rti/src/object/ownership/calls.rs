@@ -411,7 +411,7 @@ impl Objects {
         };
         let wanted: Vec<_> = self.requests.acquired_by(federate).filter(concerned).collect();
         for (instance, attribute, _) in wanted {
-            self.requests.forget((instance, federate, attribute));
+            self.requests.end_acquisition((instance, federate, attribute));
             self.forget(effects, (instance, federate), vec![attribute]);
         }
     }

@@ -87,14 +87,17 @@ impl OpenRequests {
         self.divestitures.contains_key(&key)
     }
 
-    /// The attributes that a federate wants to acquire, and whether each acquisition is pending.
+    /// The attributes that a federate wants to acquire, or may still acquire although it has
+    /// cancelled that, and whether each acquisition is pending. It is until a cancellation is
+    /// confirmed.
     pub(super) fn acquired_by(
         &self,
         federate: FederateHandle,
     ) -> impl Iterator<Item = (ObjectInstanceHandle, AttributeHandle, bool)> {
-        let own =
-            self.acquisitions.iter().filter(move |((_, of, _), wish)| *of == federate && wish.is_wanted);
-        own.map(|(&(instance, _, attribute), wish)| (instance, attribute, wish.is_pending))
+        let own = self.acquisitions.iter().filter(move |((_, of, _), _)| *of == federate);
+        own.map(|(&(instance, _, attribute), open)| {
+            (instance, attribute, open.is_pending || open.cancellations > 0)
+        })
     }
 
     /// Notes that a federate wants to acquire an attribute.
@@ -134,15 +137,6 @@ impl OpenRequests {
             self.set(key, None);
         }
         is_told
-    }
-
-    /// Notes that a federate no longer wants an attribute, and is not told. Cancellations are still
-    /// confirmed.
-    pub(super) fn forget(&mut self, key: Key) {
-        match self.acquisitions.get_mut(&key) {
-            Some(open) if open.cancellations > 0 => open.is_wanted = false,
-            _ => self.set(key, None),
-        }
     }
 
     /// The acquisition of an attribute has ended.
