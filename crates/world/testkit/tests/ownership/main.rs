@@ -48,7 +48,7 @@ fn random_federations() {
 }
 
 /// Fixed and fresh seeds of federations over many nodes. Each takes some 80 ms of processor time.
-const NODES: (u64, u64) = (160, 20);
+const NODES: (u64, u64) = (120, 20);
 
 /// Whole kernels on a simulated network.
 #[test]
