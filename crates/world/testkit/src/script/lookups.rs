@@ -178,7 +178,7 @@ pub(super) fn later(_: &Knowledge, draw: &mut Draw) -> Call {
         1 => Call::GetDimensionHandleSetRequest(Default::default()),
         2 => Call::QueryFederationSaveStatusRequest(Default::default()),
         3 => Call::CreateRegionRequest(Default::default()),
-        4 => Call::ConfirmDivestitureRequest(Default::default()),
+        4 => Call::DeleteRegionRequest(Default::default()),
         _ => Call::GetRangeBoundsRequest(Default::default()),
     }
 }
