@@ -202,8 +202,7 @@ impl Objects {
             self.disown(effects, federate, instance, &attributes);
             if loss.rehoming.is_some_and(|rehoming| rehoming.new_home == self.node) {
                 // The others learn of the offer with the new home.
-                self.for_each_attribute(instance, &attributes, |state| state.is_offered = true);
-                self.offer_to_all(effects, federate, instance, &attributes);
+                self.offer(effects, federate, instance, &attributes, &Bytes::new());
             }
         }
         if !lost.is_empty() {

@@ -242,11 +242,9 @@ impl Objects {
         (instance, federate): (ObjectInstanceHandle, FederateHandle),
         attributes: Vec<AttributeHandle>,
     ) {
-        let (number, action) = (self.requests.next_number(), OwnershipAction::Divest);
-        let (deliveries, tag) = (Vec::new(), Bytes::new());
-        let request = OwnershipRequest { federate, instance, number, action, attributes, deliveries, tag };
-        self.requests.wait(request.clone(), None);
-        self.send_request(effects, request);
+        let (action, deliveries, tag) = (OwnershipAction::Divest, Vec::new(), Bytes::new());
+        let request = OwnershipRequest { federate, instance, number: 0, action, attributes, deliveries, tag };
+        self.ask_home(effects, request, None);
     }
 
     /// Requests the home of an instance, another node, to delete it (6.16). Returns false if this
@@ -261,11 +259,10 @@ impl Objects {
         if self.is_at_home(instance) {
             return false;
         }
-        let (number, action) = (self.requests.next_number(), OwnershipAction::Delete);
-        let (attributes, deliveries, tag) = (Vec::new(), Vec::new(), tag.clone());
-        let request = OwnershipRequest { federate, instance, number, action, attributes, deliveries, tag };
-        self.requests.wait(request.clone(), Some(call));
-        self.send_request(effects, request);
+        let (action, tag) = (OwnershipAction::Delete, tag.clone());
+        let (attributes, deliveries) = (Vec::new(), Vec::new());
+        let request = OwnershipRequest { federate, instance, number: 0, action, attributes, deliveries, tag };
+        self.ask_home(effects, request, Some(call));
         true
     }
 
@@ -295,7 +292,7 @@ impl Objects {
     pub(super) fn request(
         &mut self,
         effects: &mut Effects,
-        mut request: OwnershipRequest,
+        request: OwnershipRequest,
         call: Option<OwnershipCall>,
     ) -> Result<Option<Vec<AttributeHandle>>, RtiError> {
         if self.decides(request.instance) {
@@ -308,10 +305,21 @@ impl Objects {
             self.send_request(effects, request);
             return Ok(Some(Vec::new()));
         }
+        self.ask_home(effects, request, call);
+        Ok(None)
+    }
+
+    /// Sends a request that the home of the instance answers. `call`, or the end of a publication,
+    /// waits for it.
+    fn ask_home(
+        &mut self,
+        effects: &mut Effects,
+        mut request: OwnershipRequest,
+        call: Option<OwnershipCall>,
+    ) {
         request.number = self.requests.next_number();
         self.requests.wait(request.clone(), call);
         self.send_request(effects, request);
-        Ok(None)
     }
 
     /// Sends a request to the home of the instance. If this node is the home, or about to become

@@ -43,14 +43,13 @@ impl Objects {
             OwnershipDecision::Divested { owner, attributes, tag } => {
                 let attributes = attributes.into_iter().collect();
                 self.disown(effects, owner, instance, &attributes);
-                self.open_offer(instance, &attributes, &tag);
-                self.offer_to_all(effects, owner, instance, &attributes);
+                self.offer(effects, owner, instance, &attributes, &tag);
             }
             OwnershipDecision::Offered { owner, attributes, tag, announced } => {
                 let attributes = attributes.into_iter().collect();
-                self.open_offer(instance, &attributes, &tag);
-                if announced {
-                    self.offer_to_all(effects, owner, instance, &attributes);
+                match announced {
+                    true => self.offer(effects, owner, instance, &attributes, &tag),
+                    false => self.open_offer(instance, &attributes, &tag),
                 }
             }
             OwnershipDecision::Withdrawn { attributes } => {

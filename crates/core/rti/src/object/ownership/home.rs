@@ -9,7 +9,7 @@ use hla::handle::{AttributeHandle, FederateHandle, ObjectInstanceHandle};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Approximate memory of one acquirer with its negotiation, in bytes, without its tag.
-pub(super) const ACQUIRER_BYTES: usize = 200;
+const ACQUIRER_BYTES: usize = 200;
 
 /// A confirmation, although no federate wants the attribute any longer.
 pub(super) struct NoAcquisitionPending;
@@ -87,7 +87,7 @@ impl Negotiations {
         }
     }
 
-    /// Takes the attributes for which a federate waits.
+    /// The attributes for which a federate waits.
     fn wanted_by(&self, federate: FederateHandle) -> Vec<(ObjectInstanceHandle, AttributeHandle)> {
         let first = (federate, ObjectInstanceHandle::INVALID, AttributeHandle(0));
         let wanted = self.wanted.range(first..).take_while(|(of, ..)| *of == federate);

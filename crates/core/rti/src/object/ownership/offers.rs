@@ -111,6 +111,20 @@ impl Objects {
         self.for_each_attribute(instance, attributes, |state| state.is_offered = true);
     }
 
+    /// Offers attributes of an instance from now on, and to all federates here but their former
+    /// owner.
+    pub(crate) fn offer(
+        &mut self,
+        effects: &mut Effects,
+        owner: FederateHandle,
+        instance: ObjectInstanceHandle,
+        attributes: &BTreeSet<AttributeHandle>,
+        tag: &Bytes,
+    ) {
+        self.open_offer(instance, attributes, tag);
+        self.offer_to_all(effects, owner, instance, attributes);
+    }
+
     /// Offers attributes of an instance to all federates here but one.
     pub(crate) fn offer_to_all(
         &mut self,
