@@ -174,18 +174,6 @@ impl TimeManager {
         need <= if pending { self.galt(federate) } else { self.limit(federate) }
     }
 
-    /// Delivers all queued messages whose time is `due`, in time-stamp order.
-    pub(super) fn deliver_due(
-        &mut self,
-        federate: FederateHandle,
-        received: OrderType,
-        due: impl Fn(LogicalTime) -> bool,
-    ) {
-        let Some(clock) = self.clocks.get_mut(&federate) else { return };
-        let messages = std::iter::from_fn(|| clock.queue.pop(&due));
-        self.events.extend(deliveries(federate, received, messages));
-    }
-
     /// Advances a federate, and tells it.
     pub(super) fn grant(
         &mut self,
@@ -199,10 +187,6 @@ impl TimeManager {
         clock.advancing = None;
         clock.granting = None;
         clock.strict = service.is_strict();
-        if clock.constrained {
-            let promise = if service.is_strict() { Bound::above(time) } else { Bound::at(time) };
-            clock.promised = clock.promised.max(promise);
-        }
         let evolved = clock.evolved;
         if let Some(bound) = clock.send_bound() {
             #[cfg(test)]

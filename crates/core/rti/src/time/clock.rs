@@ -21,14 +21,16 @@ pub(super) struct Regulation {
     pub(super) lowered: Option<LogicalTime>,
 }
 
-/// A federate of a network of nodes that waits for Time Regulation Enabled (8.3).
+/// A federate that waits for Time Regulation Enabled (8.3).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entering {
     pub(super) lookahead: LogicalTimeInterval,
-    /// The number of the recall that was requested for it.
+    /// The number of the recall that was requested for it, in a network of nodes.
     pub(super) recall: u64,
     /// The logical time at which it will regulate, and its floor, once all nodes have answered.
     pub(super) from: Option<(LogicalTime, Bound)>,
+    /// It is constrained, and the messages from before that time are being delivered.
+    pub(super) begun: bool,
 }
 
 /// A grant whose messages are being delivered, in slices if there are very many.
@@ -110,6 +112,13 @@ impl Clock {
         }
     }
 
+    /// Promises that nothing below `bound` comes to the federate any more, if it is constrained.
+    pub(super) fn promise(&mut self, bound: Bound) {
+        if self.constrained {
+            self.promised = self.promised.max(bound);
+        }
+    }
+
     pub(super) fn phase(&self) -> Phase {
         let enabling = (self.entering.is_some(), self.constraint_pending);
         Phase { time: self.time, advancing: self.advancing, enabling }
@@ -175,7 +184,7 @@ impl Clock {
         if self.constraint_pending {
             return Some(Bound::at(self.time));
         }
-        if let Some(Entering { from: Some((time, _)), .. }) = self.entering {
+        if let Some(Entering { from: Some((time, _)), begun: false, .. }) = self.entering {
             return Some(Bound::at(time));
         }
         if self.granting.is_some() {

@@ -409,7 +409,7 @@ impl TimeManager {
         let Some(network) = &mut self.network else { return false };
         network.due = true;
         let recall = network.participant.request_recall();
-        self.clock_mut(federate).entering = Some(Entering { lookahead, recall, from: None });
+        self.clock_mut(federate).entering = Some(Entering { lookahead, recall, from: None, begun: false });
         self.refresh(federate);
         true
     }
@@ -428,14 +428,6 @@ impl TimeManager {
                 true => self.refresh(federate),
                 false => self.begin_regulation(federate),
             }
-        }
-    }
-
-    /// Makes a federate regulate time whose request was pending.
-    pub(super) fn begin_regulation(&mut self, federate: FederateHandle) {
-        if let Some(Entering { lookahead, from: Some((time, floor)), .. }) = self.clock_mut(federate).entering
-        {
-            self.regulate(federate, lookahead, time, floor);
         }
     }
 

@@ -2,9 +2,9 @@
 //! lookahead (8.20, 8.21).
 
 use super::bound::{Bound, Delay};
-use super::clock::Regulation;
+use super::clock::{Entering, Regulation};
 use super::{TimeEvent, TimeManager};
-use hla::api::{self, OrderType, callback_request::CallbackRequest as Callback};
+use hla::api::{self, callback_request::CallbackRequest as Callback};
 use hla::handle::FederateHandle;
 use hla::time::{LogicalTime, LogicalTimeInterval};
 use hla::{Exception, RtiError};
@@ -23,7 +23,8 @@ impl TimeManager {
         lookahead.map_err(|error| RtiError::new(Exception::InvalidLookahead, error.details))
     }
 
-    /// Enable Time Regulation (8.2), which is effective at once (8.3).
+    /// Enable Time Regulation (8.2), which is effective (8.3) once the federate has received the
+    /// messages from before its new time: nearly always at once.
     ///
     /// The federate's logical time becomes the least from which, with its lookahead, it cannot send
     /// into the past of a constrained federate. Those have advanced no further than their GALT, and
@@ -46,8 +47,9 @@ impl TimeManager {
         let others = self.clocks.iter().filter(|&(&other, clock)| other != federate && clock.constrained);
         let promised = others.map(|(_, clock)| clock.promised).max();
         let promised = promised.unwrap_or(Bound::at(self.kind.initial()));
-        let (time, floor) = self.start_of_regulation(federate, lookahead, promised);
-        self.regulate(federate, lookahead, time, floor);
+        let from = Some(self.start_of_regulation(federate, lookahead, promised));
+        self.clock_mut(federate).entering = Some(Entering { lookahead, recall: 0, from, begun: false });
+        self.begin_regulation(federate);
         Ok(())
     }
 
@@ -68,23 +70,31 @@ impl TimeManager {
         (time, promised.max(Bound::at(time).after(Delay::new(lookahead, strict))))
     }
 
-    /// Makes a federate regulate time from `time` on.
-    pub(super) fn regulate(
-        &mut self,
-        federate: FederateHandle,
-        lookahead: LogicalTimeInterval,
-        time: LogicalTime,
-        floor: Bound,
-    ) {
-        if time > self.clock_mut(federate).time {
-            self.deliver_due(federate, OrderType::Timestamp, |message| message < time);
-            let clock = self.clock_mut(federate);
+    /// Begins the regulation of a federate whose request was pending: first the messages from before
+    /// its new time, if it is constrained, and then the callback.
+    pub(super) fn begin_regulation(&mut self, federate: FederateHandle) {
+        let Some(clock) = self.clocks.get_mut(&federate) else { return };
+        let Some(Entering { from: Some((time, _)), begun, .. }) = &mut clock.entering else { return };
+        if clock.constrained && *time > clock.time {
+            *begun = true;
+            let bound = Bound::at(*time);
+            clock.promise(bound);
+            self.continue_grant(federate);
+        } else {
+            self.regulate(federate);
+        }
+    }
+
+    /// Makes a federate regulate time whose request was pending.
+    pub(super) fn regulate(&mut self, federate: FederateHandle) {
+        let Some(clock) = self.clocks.get_mut(&federate) else { return };
+        let Some(Entering { lookahead, from: Some((time, floor)), .. }) = clock.entering.take() else {
+            return;
+        };
+        if time > clock.time {
             clock.time = time;
             clock.strict = false;
-            clock.promised = clock.promised.max(Bound::at(time));
         }
-        let clock = self.clock_mut(federate);
-        clock.entering = None;
         clock.regulation = Some(Regulation { lookahead, floor, lowered: None });
         let enabled = api::TimeRegulationEnabled { time: Some(time.into()) };
         self.notify(federate, Callback::TimeRegulationEnabled(enabled));

@@ -4,10 +4,14 @@
 //! A grant begins when it can no longer change: no message that is due can arrive any more. Its
 //! messages are delivered, and then the callback follows. In a turn only so many messages are
 //! delivered. The rest, and the search for other grants, follow in the next turns.
-//! To others, a federate whose grant has begun is one that waits for it.
+//! To others, a federate whose grant has begun is one that waits for it. The promise of the grant
+//! holds from its beginning, so that no federate that begins to regulate time meanwhile breaks it.
+//!
+//! The same holds for a constrained federate whose logical time rises as it begins to regulate.
 
 use super::advance::deliveries;
-use super::clock::{Clock, Granting};
+use super::bound::Bound;
+use super::clock::{Clock, Entering, Granting};
 use super::queue::Queue;
 use super::{AdvanceService, TimeManager, TimedMessage};
 use hla::api::OrderType;
@@ -37,8 +41,11 @@ impl Turn {
 }
 
 impl Clock {
-    /// The next message of the grant that has begun.
+    /// The next message of the grant, or of the regulation, that has begun.
     fn next_due(&mut self) -> Option<TimedMessage> {
+        if let Some(Entering { from: Some((time, _)), begun: true, .. }) = self.entering {
+            return self.queue.pop(|message| message < time);
+        }
         let granting = self.granting.as_mut()?;
         let time = granting.time;
         match granting.service.flushes() {
@@ -100,6 +107,7 @@ impl TimeManager {
         optimistic: LogicalTime,
     ) {
         let Some(clock) = self.clocks.get_mut(&federate) else { return };
+        clock.promise(if service.is_strict() { Bound::above(time) } else { Bound::at(time) });
         let flushed = match service.flushes() {
             true => std::mem::take(&mut clock.queue),
             false => Queue::default(),
@@ -108,7 +116,8 @@ impl TimeManager {
         self.continue_grant(federate);
     }
 
-    /// Delivers a slice of the messages of a grant. After the last one the federate is granted.
+    /// Delivers a slice of the messages of a grant, or of a regulation that begins. After the last
+    /// one the federate gets the callback.
     pub(super) fn continue_grant(&mut self, federate: FederateHandle) {
         let Some(clock) = self.clocks.get_mut(&federate) else { return };
         if clock.draining {
@@ -118,13 +127,13 @@ impl TimeManager {
         let before = self.events.len();
         self.events.extend(deliveries(federate, OrderType::Timestamp, slice));
         self.turn.left -= self.events.len() - before;
-        let Some(granting) = clock.granting.as_ref() else { return };
-        let (service, time, optimistic) = (granting.service, granting.time, granting.optimistic);
         if self.turn.is_over() {
             self.granting.push_back(federate);
             self.refresh(federate);
-        } else {
+        } else if let Some(&Granting { service, time, optimistic, .. }) = clock.granting.as_deref() {
             self.grant(federate, service, time, optimistic);
+        } else if clock.entering.is_some_and(|entering| entering.begun) {
+            self.regulate(federate);
         }
     }
 
@@ -144,6 +153,7 @@ impl TimeManager {
         clock.granting = None;
         match clock.advancing {
             Some((service, to)) => self.grant(federate, service, to, to),
+            None if clock.entering.is_some_and(|entering| entering.begun) => self.regulate(federate),
             None => self.refresh(federate),
         }
     }

@@ -1,6 +1,7 @@
 //! Grants that deliver very many messages, in slices.
 
 use crate::common::{Fed, Refused, World};
+use hla::Exception::{InTimeAdvancingState, InvalidLogicalTime, RequestForTimeRegulationPending};
 use hla::api::OrderType::Timestamp;
 use hla::api::{DisableTimeConstrainedRequest, ResignAction};
 
@@ -55,12 +56,74 @@ fn a_grant_with_very_many_messages_lets_others_be_served_in_between() -> Refused
     let (world, [a, b, c]) = queued()?;
     b.tar(MANY)?;
     assert_eq!((b.time()?, c.time()?), (0, 0), "both are served");
-    assert_eq!(b.tar(MANY), Err(hla::Exception::InTimeAdvancingState));
+    assert_eq!(b.tar(MANY), Err(InTimeAdvancingState));
     assert_eq!(c.galt()?, Some(MANY + 1));
     let mut expected: Vec<_> = (1..=MANY).map(message).collect();
     expected.push(format!("granted({MANY})"));
     assert_eq!(rest(&world, &b), expected);
     assert_eq!((b.time()?, a.time()?), (MANY, MANY));
+    Ok(())
+}
+
+#[test]
+fn a_federate_that_regulates_during_a_grant_in_slices_cannot_send_into_its_past() -> Refused {
+    let (world, [_a, b, c]) = queued()?;
+    b.tar(MANY)?;
+    c.publish_interaction("I")?;
+    c.order_interaction("I", Timestamp)?;
+    c.regulate(5)?;
+    assert_eq!(c.callbacks(), [format!("regulating({})", MANY - 5)]);
+    assert_eq!(c.send_in_time("I", "p=1", MANY), Err(InvalidLogicalTime));
+    c.send_at("I", "p=2", MANY + 1)?;
+    let mut expected: Vec<_> = (1..=MANY).map(message).collect();
+    expected.push(format!("granted({MANY})"));
+    assert_eq!(rest(&world, &b), expected);
+    Ok(())
+}
+
+/// Very many messages wait for `b`, which begins to regulate time. That takes it to five before
+/// `MANY`, because `c` has advanced to `MANY`.
+fn regulating() -> Refused<(World, [Fed; 3])> {
+    let (world, [a, b, c]) = queued()?;
+    c.constrain()?;
+    c.tar(MANY)?;
+    assert_eq!(c.callbacks(), ["constrained(0)".to_owned(), format!("granted({MANY})")]);
+    b.regulate(5)?;
+    Ok((world, [a, b, c]))
+}
+
+#[test]
+fn a_constrained_federate_receives_its_past_in_slices_before_it_regulates() -> Refused {
+    let (world, [a, b, c]) = regulating()?;
+    assert_eq!((b.time()?, c.time()?), (0, MANY), "both are served");
+    assert_eq!(
+        (b.regulate(5), b.tar(MANY)),
+        (Err(RequestForTimeRegulationPending), Err(RequestForTimeRegulationPending))
+    );
+    a.send_at("I", "p=1", MANY + 1)?;
+    let mut expected: Vec<_> = (1..MANY - 5).map(message).collect();
+    expected.push(format!("regulating({})", MANY - 5));
+    assert_eq!(rest(&world, &b), expected);
+    b.tar(MANY)?;
+    let mut expected: Vec<_> = (MANY - 5..=MANY).map(message).collect();
+    expected.push(format!("granted({MANY})"));
+    assert_eq!(rest(&world, &b), expected);
+    Ok(())
+}
+
+#[test]
+fn a_federate_may_end_its_constraint_or_leave_while_it_receives_its_past() -> Refused {
+    let (world, [_a, b, _c]) = regulating()?;
+    let before = b.callbacks().len();
+    b.ask(DisableTimeConstrainedRequest {})?;
+    let after = rest(&world, &b);
+    assert_eq!(after[0], format!("receive(I, p=1, reliable, A, t={}, TSO as RO)", before + 1));
+    assert_eq!(after.last(), Some(&format!("regulating({})", MANY - 5)));
+    assert_eq!(before + after.len(), MANY as usize + 1);
+    let (world, [_a, b, _c]) = regulating()?;
+    b.resign(ResignAction::NoAction)?;
+    b.skip();
+    assert_eq!(rest(&world, &b), Vec::<String>::new(), "nothing comes after it has left");
     Ok(())
 }
 
