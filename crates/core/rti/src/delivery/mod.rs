@@ -231,12 +231,12 @@ impl Delivery {
         };
         let (_, before) = before.unwrap_or_default();
         self.timed_bytes = self.timed_bytes - before + bytes;
+        if bytes <= before {
+            return;
+        }
         let (all, all_bytes) = self.queued(client);
         let full = all_bytes > self.pipe.bytes_max || all > self.pipe.messages_max;
-        if bytes > before
-            && full
-            && let Some(&caller) = self.callers.get(&client)
-        {
+        if full && let Some(&caller) = self.callers.get(&client) {
             let why = format!(
                 "{messages} messages in time-stamp order ({bytes} bytes) wait for this federate's logical time, \
                  more than the queue of a federate may hold"

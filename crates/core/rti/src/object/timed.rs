@@ -57,12 +57,11 @@ impl Objects {
         &mut self,
         effects: &mut Effects,
         to: FederateHandle,
-        message: TimedMessage,
+        (subject, body): (Subject, Bytes),
         received: OrderType,
     ) -> bool {
         let Some(federate) = self.federates.get(&to) else { return false };
         let client = federate.client;
-        let TimedMessage { subject, body, .. } = message;
         let Some(body) = self.still_wanted(federate, subject, body) else { return false };
         if let Subject::Removal(instance) = subject {
             self.forget_deleted(to, instance);

@@ -10,7 +10,7 @@ use crate::replica::context::Context;
 use crate::replica::replication::{FollowerChange, ReplicaEvent, Replication};
 use crate::replica::time::TimeStreams;
 use crate::services::query_answer;
-use crate::time::{TimeEvent, TimeInput, TimeManager};
+use crate::time::{TimeEvent, TimeInput, TimeManager, TimedMessage};
 use crate::wire::{PeerMessage, StreamEvent, StreamMessage};
 use hla::fom::{Edition, Fdd};
 use hla::handle::FederateHandle;
@@ -240,11 +240,10 @@ impl Execution {
         let effects = &mut shared.effects;
         match event {
             TimeEvent::Deliver { to, message, received } => {
-                let (retraction, stamp) = (message.retraction, message.time);
-                if objects.deliver_timed(effects, to, message, received) {
+                let TimedMessage { time: stamp, retraction, subject, body, .. } = *message;
+                if objects.deliver_timed(effects, to, (subject, body), received) {
                     time.note_early(to, retraction, stamp);
                 }
-                self.count_queue(shared, to);
             }
             TimeEvent::Notify { to, callback } => objects.notify(effects, to, callback),
             TimeEvent::Withhold { to, on } => {

@@ -2,8 +2,8 @@
 
 use super::bound::Bound;
 use super::clock::Clock;
-use super::{TimeEvent, TimeManager, TimedMessage};
-use hla::api::{self, OrderType, callback_request::CallbackRequest as Callback};
+use super::{TimeEvent, TimeManager};
+use hla::api::{self, callback_request::CallbackRequest as Callback};
 use hla::handle::FederateHandle;
 use hla::time::LogicalTime;
 use hla::{Exception, RtiError};
@@ -74,15 +74,6 @@ impl Clock {
         let text = "Time Constrained Enabled has not come yet";
         Err(RtiError::new(Exception::RequestForTimeConstrainedPending, text))
     }
-}
-
-/// The requests to deliver messages to a federate.
-pub(super) fn deliveries(
-    to: FederateHandle,
-    received: OrderType,
-    messages: impl Iterator<Item = TimedMessage>,
-) -> impl Iterator<Item = TimeEvent> {
-    messages.map(move |message| TimeEvent::Deliver { to, message, received })
 }
 
 impl TimeManager {

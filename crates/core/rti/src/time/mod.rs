@@ -76,14 +76,14 @@ pub(crate) enum TimeInput {
 #[derive(Debug)]
 pub(crate) enum TimeEvent {
     /// Deliver a message that was queued for a federate.
-    Deliver { to: FederateHandle, message: TimedMessage, received: OrderType },
+    Deliver { to: FederateHandle, message: Box<TimedMessage>, received: OrderType },
     /// Invoke a callback that is not a message.
     Notify { to: FederateHandle, callback: Callback },
     /// Withhold messages in receive order from a federate, or deliver them again.
     Withhold { to: FederateHandle, on: bool },
     /// A federate is constrained from now on, or no longer.
     Constrained { federate: FederateHandle, on: bool },
-    /// The queue of a federate has become shorter without a delivery.
+    /// The queue of a federate has become shorter.
     Shortened(FederateHandle),
     /// The deletion of an instance was retracted.
     Reinstate(ObjectInstanceHandle),
@@ -156,7 +156,7 @@ impl TimeManager {
     /// Handles a change outside.
     pub(crate) fn handle(&mut self, input: TimeInput) {
         match input {
-            TimeInput::Queue { to, message } => self.enqueue(to, *message),
+            TimeInput::Queue { to, message } => self.enqueue(to, message),
             TimeInput::Early { to, retraction, time } => self.note_early(to, retraction, time),
             TimeInput::Retracted { retraction, time } => self.retracted_elsewhere(retraction, time),
             TimeInput::Left(federate) => self.leave(federate),
@@ -248,7 +248,7 @@ impl TimeManager {
         self.events.push_back(TimeEvent::Notify { to, callback });
     }
 
-    fn enqueue(&mut self, to: FederateHandle, message: TimedMessage) {
+    fn enqueue(&mut self, to: FederateHandle, message: Box<TimedMessage>) {
         let Some(clock) = self.clocks.get_mut(&to) else { return };
         // A stream that is followed from its beginning brings messages from before its receiver
         // subscribed.
@@ -257,8 +257,12 @@ impl TimeManager {
             tracing::debug!(?to, time = %message.time, sender = ?message.sender, "message below a promise");
             return;
         }
+        let is_next = clock.queue.least().is_none_or(|least| message.time < least);
         clock.queue.insert(message);
-        self.refresh(to);
+        // Needs and bounds depend on the next message only.
+        if is_next {
+            self.refresh(to);
+        }
     }
 
     /// Forgets a federate. Its messages stay in the queues of others, and are final.

@@ -113,12 +113,11 @@ impl TimeManager {
         time: LogicalTime,
     ) {
         let (sender, number) = origin(retraction);
-        let sent = self.clocks.get_mut(&sender).map(|clock| &mut clock.sent);
-        if let Some(message) = sent.and_then(|sent| sent.retractable.get_mut(&number)) {
-            message.early.insert(to);
-        }
-        let is_elsewhere = !self.clocks.contains_key(&sender);
-        if let Some(network) = self.network.as_mut().filter(|_| is_elsewhere) {
+        if let Some(clock) = self.clocks.get_mut(&sender) {
+            if let Some(message) = clock.sent.retractable.get_mut(&number) {
+                message.early.insert(to);
+            }
+        } else if let Some(network) = &mut self.network {
             network.early.insert(time, retraction, to);
         }
     }

@@ -9,14 +9,14 @@
 //!
 //! The same holds for a constrained federate whose logical time rises as it begins to regulate.
 
-use super::advance::deliveries;
 use super::bound::Bound;
 use super::clock::{Clock, Entering, Granting};
 use super::queue::Queue;
-use super::{AdvanceService, TimeManager, TimedMessage};
+use super::{AdvanceService, TimeEvent, TimeManager, TimedMessage};
 use hla::api::OrderType;
 use hla::handle::{FederateHandle, MessageRetractionHandle};
 use hla::time::LogicalTime;
+use std::collections::VecDeque;
 
 /// Messages that are delivered in one turn. With their callbacks they take a few milliseconds.
 const SLICE_MESSAGES: usize = 2_000;
@@ -42,7 +42,7 @@ impl Turn {
 
 impl Clock {
     /// The next message of the grant, or of the regulation, that has begun.
-    fn next_due(&mut self) -> Option<TimedMessage> {
+    fn next_due(&mut self) -> Option<Box<TimedMessage>> {
         if let Some(Entering { from: Some((time, _)), begun: true, .. }) = self.entering {
             return self.queue.pop(|message| message < time);
         }
@@ -55,7 +55,7 @@ impl Clock {
     }
 
     /// The next message of the queue, or of the grant that has begun.
-    fn next_left(&mut self) -> Option<TimedMessage> {
+    fn next_left(&mut self) -> Option<Box<TimedMessage>> {
         let flushed = self.granting.as_mut().and_then(|granting| granting.flushed.pop(|_| true));
         flushed.or_else(|| self.queue.pop(|_| true))
     }
@@ -71,6 +71,22 @@ impl Clock {
         flushed.is_some_and(|flushed| flushed.retract(time, sender, retraction))
             | self.queue.retract(time, sender, retraction)
     }
+}
+
+/// Requests to deliver messages to a federate. Returns how many there are.
+fn deliver(
+    events: &mut VecDeque<TimeEvent>,
+    to: FederateHandle,
+    received: OrderType,
+    messages: impl Iterator<Item = Box<TimedMessage>>,
+) -> usize {
+    let before = events.len();
+    events.extend(messages.map(|message| TimeEvent::Deliver { to, message, received }));
+    let delivered = events.len() - before;
+    if delivered > 0 {
+        events.push_back(TimeEvent::Shortened(to));
+    }
+    delivered
 }
 
 impl TimeManager {
@@ -124,9 +140,8 @@ impl TimeManager {
             return self.continue_drain(federate);
         }
         let slice = std::iter::from_fn(|| clock.next_due()).take(self.turn.left);
-        let before = self.events.len();
-        self.events.extend(deliveries(federate, OrderType::Timestamp, slice));
-        self.turn.left -= self.events.len() - before;
+        let delivered = deliver(&mut self.events, federate, OrderType::Timestamp, slice);
+        self.turn.left -= delivered;
         if self.turn.is_over() {
             self.granting.push_back(federate);
             self.refresh(federate);
@@ -142,9 +157,8 @@ impl TimeManager {
     pub(super) fn continue_drain(&mut self, federate: FederateHandle) {
         let Some(clock) = self.clocks.get_mut(&federate) else { return };
         let slice = std::iter::from_fn(|| clock.next_left()).take(self.turn.left);
-        let before = self.events.len();
-        self.events.extend(deliveries(federate, OrderType::Receive, slice));
-        self.turn.left -= self.events.len() - before;
+        let delivered = deliver(&mut self.events, federate, OrderType::Receive, slice);
+        self.turn.left -= delivered;
         if self.turn.is_over() {
             self.granting.push_back(federate);
             return self.refresh(federate);
