@@ -22,6 +22,10 @@ pub(super) fn allows_non_regulated_grant(model: &Fdd) -> bool {
     model.switches().non_regulated_grant || model.edition() == Edition::Hla2010
 }
 
+/// Deliveries of time management whose effects are applied together: so few that these stay in the
+/// nearest cache.
+const DELIVERIES_AT_ONCE: usize = 32;
+
 /// The machines of one federation execution.
 pub(crate) struct Execution {
     pub(crate) objects: Objects,
@@ -103,8 +107,9 @@ impl Execution {
                 result = result.and(self.take_event(shared, event));
             }
             if shared.effects.is_empty() {
-                let Some(event) = self.time.poll_event() else { break };
-                self.take_time_event(shared, event);
+                if !self.take_time_events(shared) {
+                    break;
+                }
                 continue;
             }
             let mut effects = shared.effects.take();
@@ -232,6 +237,23 @@ impl Execution {
             let (messages, bytes) = self.time.queued(federate.handle);
             shared.delivery.set_timed(federate.client, messages, bytes);
         }
+    }
+
+    /// Carries out one request of time management, or several deliveries: none of these changes what
+    /// the next one depends on. Returns false if there are no requests.
+    fn take_time_events(&mut self, shared: &mut Shared) -> bool {
+        let mut taken = 0;
+        while taken < DELIVERIES_AT_ONCE
+            && let Some(event) = self.time.poll_event()
+        {
+            taken += 1;
+            let is_delivery = matches!(event, TimeEvent::Deliver { .. });
+            self.take_time_event(shared, event);
+            if !is_delivery {
+                break;
+            }
+        }
+        taken > 0
     }
 
     /// Carries out a request of time management.
