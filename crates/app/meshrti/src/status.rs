@@ -2,6 +2,7 @@
 
 mod memory;
 mod network;
+mod ownership;
 mod time;
 
 use std::collections::BTreeMap;
@@ -27,6 +28,8 @@ Examples:
   meshrti status sim-host --json
   meshrti status --time          # who waits for whom in logical time
   meshrti status --time --federation Range --watch 500ms
+  meshrti status --ownership Range          # attributes that federates hand over
+  meshrti status --ownership Range Truck-1  # all attributes of an object
 
 Any node of a network can be asked: it knows all nodes and links, and what each node last said of its queues.
 Exit status: 0 the server answers, 1 it does not, or is a node without contact to a majority of its network.")]
@@ -45,6 +48,9 @@ pub(crate) struct Args {
     /// Show only federates called NAME
     #[arg(long, value_name = "NAME")]
     federate: Option<String>,
+    /// Show who owns the attributes of OBJECT and who waits for them, or of all objects about which something is negotiated
+    #[arg(long, num_args = 1..=2, value_names = ["FEDERATION", "OBJECT"], conflicts_with_all = ["time", "federation", "federate"])]
+    ownership: Vec<String>,
     /// Ask again after this time, until interrupted
     #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "1s", value_parser = humantime::parse_duration, conflicts_with = "json")]
     watch: Option<std::time::Duration>,
@@ -110,8 +116,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 async fn status(args: &Args) -> Outcome {
+    if let Some(query) = ownership::query(&args.ownership) {
+        let (federate, _callbacks, answer) = connect(args, query.to_settings()).await?;
+        let _ = tokio::time::timeout(args.server.timeout, federate.disconnect()).await;
+        return ownership::show(&args.host, &query, &answer, &args.json);
+    }
     let mut report = Report::new("status", 3);
-    let (federate, mut callbacks, node) = connect(args).await?;
+    let (federate, mut callbacks, answer) = connect(args, REPORT_SETTING.to_owned()).await?;
+    let node = NetworkReport::from_json(&answer);
     let network = node.as_ref().filter(|node| node.topology != "none");
     if let Some(network) = network {
         if !args.json.takes_stdout() {
@@ -172,12 +184,15 @@ async fn status(args: &Args) -> Outcome {
     Ok(Status::Done)
 }
 
-/// Connects, and requests a report at the same time. Servers of other vendors do not send one.
-async fn connect(args: &Args) -> Result<(Federate, Callbacks, Option<NetworkReport>), Failure> {
+/// Connects, and requests a report at the same time: the message of the response. Servers of other
+/// vendors do not send one.
+async fn connect(
+    args: &Args,
+    additional_settings: String,
+) -> Result<(Federate, Callbacks, String), Failure> {
     let options = args.server.options(&args.host)?;
     let (federate, callbacks) = Federate::open(&options).await.map_err(unreachable)?;
-    let configuration =
-        RtiConfiguration { additional_settings: REPORT_SETTING.to_owned(), ..RtiConfiguration::default() };
+    let configuration = RtiConfiguration { additional_settings, ..RtiConfiguration::default() };
     let answer = match options.credentials {
         Some(password) => {
             federate.request_connect_with_configuration_and_credentials(configuration, password).await
@@ -186,7 +201,7 @@ async fn connect(args: &Args) -> Result<(Federate, Callbacks, Option<NetworkRepo
     };
     let answer =
         answer.map_err(|source| unreachable(ConnectError::Service { address: args.host.clone(), source }))?;
-    Ok((federate, callbacks, NetworkReport::from_json(&answer.message)))
+    Ok((federate, callbacks, answer.message))
 }
 
 /// The logical time of the federates of the node that was asked, and of those that hold up others

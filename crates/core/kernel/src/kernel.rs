@@ -6,7 +6,7 @@ use crate::memory::Memory;
 use crate::network::{Network, NetworkConfig, NetworkError, Verdict};
 use crate::password_failures::PasswordFailures;
 use crate::paused::PausedCallers;
-use crate::report::{MemoryReport, NetworkReport, REPORT_SETTING, SlowTurnsReport};
+use crate::report::{MemoryReport, NetworkReport, OwnershipReport, ReportQuery, SlowTurnsReport};
 use crate::sessions::Sessions;
 use crate::turn::{SlowTurns, Turn};
 use crate::{Config, ConnId, FomSource, Status, Transmit};
@@ -414,7 +414,7 @@ impl Kernel {
         if self.last_caller.is_some_and(|last_caller| last_caller != caller) {
             self.let_go(now);
         }
-        let wants_report = wants_report(&request);
+        let report = ReportQuery::of(&request);
         let standing = Standing::after(&request);
         if let Some(refusal) = self.refusal(now, key, standing) {
             return self.respond(now, key, caller, call, Err(refusal));
@@ -424,8 +424,8 @@ impl Kernel {
             self.review_standing(now, key, standing, answer.as_ref().err());
         }
         match answer {
-            Some(Ok(mut answer)) if wants_report => {
-                self.attach_report(&mut answer);
+            Some(Ok(mut answer)) if report != ReportQuery::None => {
+                self.attach_report(&mut answer, &report);
                 self.respond(now, key, caller, call, Ok(answer));
             }
             Some(answer) => self.respond(now, key, caller, call, answer),
@@ -447,8 +447,8 @@ impl Kernel {
         }
     }
 
-    /// Puts a report of the network into the response to a connect request.
-    fn attach_report(&self, answer: &mut call_response::CallResponse) {
+    /// Puts a report into the response to a connect request.
+    fn attach_report(&self, answer: &mut call_response::CallResponse, query: &ReportQuery) {
         use call_response::CallResponse::{
             ConnectWithConfigurationAndCredentialsResponse, ConnectWithConfigurationResponse,
         };
@@ -457,6 +457,17 @@ impl Kernel {
             ConnectWithConfigurationAndCredentialsResponse(r) => &mut r.configuration_result,
             _ => return,
         };
+        let report = match query {
+            ReportQuery::None => return,
+            ReportQuery::Network => self.network_report().to_json(),
+            ReportQuery::Ownership(query) => OwnershipReport::of(&self.rti, query).to_json(),
+        };
+        let result = result.get_or_insert_default();
+        result.set_additional_settings_result_code(api::AdditionalSettingsResultCode::SettingsApplied);
+        result.message = report;
+    }
+
+    fn network_report(&self) -> NetworkReport {
         let federations = self.rti.status();
         let presence = |caller| self.endpoint.presence(self.sessions.key(caller)?);
         let mut report = match &self.network {
@@ -468,9 +479,7 @@ impl Kernel {
         report.slow_turns = SlowTurnsReport::of(&self.slow_turns);
         report.refusals = self.refusals();
         report.memory = MemoryReport::of(self);
-        let result = result.get_or_insert_default();
-        result.set_additional_settings_result_code(api::AdditionalSettingsResultCode::SettingsApplied);
-        result.message = report.to_json();
+        report
     }
 
     fn respond(
@@ -561,17 +570,6 @@ fn refused(conn: ConnId, address: Address, reason: Refusal) {
         }
         _ => tracing::warn!(%address, %conn, %reason, "connection refused"),
     }
-}
-
-/// Whether a connect request has the [`REPORT_SETTING`].
-fn wants_report(request: &Call) -> bool {
-    let configuration = match request {
-        Call::ConnectWithConfigurationRequest(r) => r.rti_configuration.as_ref(),
-        Call::ConnectWithConfigurationAndCredentialsRequest(r) => r.rti_configuration.as_ref(),
-        _ => None,
-    };
-    let settings = configuration.map_or("", |configuration| &configuration.additional_settings);
-    settings.split(['\n', '\r', ',']).any(|setting| setting.trim() == REPORT_SETTING)
 }
 
 /// A source of FOM modules that outlives the services.

@@ -8,15 +8,18 @@
 mod channel;
 mod link;
 mod memory;
+mod ownership;
 
 pub use channel::ChannelReport;
 pub use link::{DatagramReport, LinkEndReport};
 pub use memory::{MemoryReport, MemoryUseReport};
-pub use rti::TimeStatus;
+pub use ownership::{OwnershipQuery, OwnershipReport};
+pub use rti::{AcquirerStatus, AttributeOwnershipStatus, InstanceOwnership, OwnershipStatus, TimeStatus};
 
 use crate::SlowTurns;
 use crate::network::{GroupStatus, NetworkStatus};
 use base::{Address, Moment, NodeKey};
+use hla::api::call_request::CallRequest as Call;
 use overlay::{LinkView, NodeView, TargetPhase};
 use rti::{CallerId, FederationStatus, NodeId};
 use serde::{Deserialize, Serialize};
@@ -24,6 +27,32 @@ use std::time::Duration;
 
 /// The additional setting that asks for a report.
 pub const REPORT_SETTING: &str = "MeshRTI.report=network";
+
+/// The report that a connect request asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ReportQuery {
+    None,
+    Network,
+    Ownership(OwnershipQuery),
+}
+
+impl ReportQuery {
+    pub(crate) fn of(request: &Call) -> Self {
+        let configuration = match request {
+            Call::ConnectWithConfigurationRequest(r) => r.rti_configuration.as_ref(),
+            Call::ConnectWithConfigurationAndCredentialsRequest(r) => r.rti_configuration.as_ref(),
+            _ => None,
+        };
+        let settings = configuration.map_or("", |configuration| &configuration.additional_settings);
+        if let Some(query) = OwnershipQuery::from_settings(settings) {
+            return Self::Ownership(query);
+        }
+        match settings.split(['\n', '\r', ',']).any(|setting| setting.trim() == REPORT_SETTING) {
+            true => Self::Network,
+            false => Self::None,
+        }
+    }
+}
 
 /// A network as one node knows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -40,5 +40,8 @@ pub use modules::{FomSource, Job, JobDone, JobId, ModuleText, NoFoms};
 pub use proposal::{CallId, CallerId, Completion, Proposal};
 pub use replica::{NetworkCounters, NetworkLimits, Outgoing};
 pub use rti::{MemoryBounds, MemorySums, Rti};
-pub use status::{FederateStatus, FederationStatus, InstanceStatus, TimeStatus};
+pub use status::{
+    AcquirerStatus, AttributeOwnershipStatus, FederateStatus, FederationStatus, InstanceOwnership,
+    InstanceStatus, OwnershipStatus, TimeStatus,
+};
 pub use wire::{NetTopic, Packet};

@@ -1,5 +1,9 @@
 //! A snapshot of the services, for people and tools.
 
+mod ownership;
+
+pub use ownership::{AcquirerStatus, AttributeOwnershipStatus, InstanceOwnership, OwnershipStatus};
+
 use crate::control::{ExecutionId, Federation, NodeId, PublishedClass};
 use crate::object::objects::Objects;
 use crate::proposal::CallerId;
@@ -117,6 +121,10 @@ impl Rti {
         .collect()
     }
 
+    fn node_name(&self, node: NodeId) -> String {
+        self.control().node(node).map_or_else(|| node.to_string(), |record| record.name.clone())
+    }
+
     fn least_in_time(&self, federation: &Federation) -> Option<String> {
         let handle = self.time_of(federation.id)?.least()?;
         federation.member(handle).map(|member| member.name.clone())
@@ -124,9 +132,7 @@ impl Rti {
 
     /// The reason for people.
     fn describe_reason(&self, federation: &Federation, reason: &Reason) -> String {
-        let name = |node: NodeId| {
-            self.control().node(node).map_or_else(|| node.to_string(), |record| record.name.clone())
-        };
+        let name = |node: NodeId| self.node_name(node);
         match reason {
             Reason::Recalled(Some(home)) => {
                 format!("node {} has not had the answers of all nodes", name(*home))

@@ -23,7 +23,7 @@ pub(super) fn describe(report: &TimeStatus) -> String {
         (None, true) => "constrained".to_owned(),
         (None, false) => "neither regulating nor constrained".to_owned(),
     };
-    let lasts = humantime::format_duration(lasting(*lasts_ms));
+    let lasts = lasting(*lasts_ms);
     let defined = |value: &Option<String>| value.clone().unwrap_or_else(|| "undefined".to_owned());
     let state = match (pending, waits_for.split_first()) {
         (None, _) => format!("granted for {lasts}"),
@@ -42,8 +42,9 @@ pub(super) fn describe(report: &TimeStatus) -> String {
 }
 
 /// Whole seconds from one second on: a duration of minutes needs no milliseconds.
-fn lasting(ms: u64) -> Duration {
-    Duration::from_millis(if ms < 1_000 { ms } else { ms / 1_000 * 1_000 })
+pub(super) fn lasting(ms: u64) -> String {
+    let duration = Duration::from_millis(if ms < 1_000 { ms } else { ms / 1_000 * 1_000 });
+    humantime::format_duration(duration).to_string()
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ mod mpi;
 mod multicast;
 mod network;
 mod overload;
+mod ownership;
 mod processes;
 mod recovery;
 mod resume;

@@ -226,7 +226,7 @@ impl Objects {
     }
 
     /// Whether this node is the home of an instance.
-    pub(super) fn is_at_home(&self, instance: ObjectInstanceHandle) -> bool {
+    pub(crate) fn is_at_home(&self, instance: ObjectInstanceHandle) -> bool {
         self.instances.get(instance).is_some_and(|object| object.home == self.node)
     }
 

@@ -9,7 +9,7 @@
 
 use super::super::instance::Instance;
 use super::super::objects::Objects;
-use super::requests::About;
+use super::requests::{About, Divestiture};
 use crate::control::NodeId;
 use crate::effect::Effects;
 use crate::wire::{OwnershipAction, OwnershipRequest, View};
@@ -187,7 +187,7 @@ impl Objects {
             deliveries: Vec::new(),
             tag,
         };
-        for ((_, federate, attribute), tag) in divestitures {
+        for ((_, federate, attribute), Divestiture { tag, .. }) in divestitures {
             self.send_request(effects, request(federate, OwnershipAction::Negotiate, attribute, tag));
         }
         waiting.into_iter().for_each(|waiting| self.send_request(effects, waiting));

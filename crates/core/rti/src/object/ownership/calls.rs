@@ -61,7 +61,9 @@ impl Objects {
         let tag = Bytes::copy_from_slice(tag);
         for &attribute in &attributes {
             match action {
-                OwnershipAction::Negotiate => self.requests.divest((instance, federate, attribute), &tag),
+                OwnershipAction::Negotiate => {
+                    self.requests.divest((instance, federate, attribute), &tag, effects.now);
+                }
                 OwnershipAction::CancelNegotiated => {
                     self.requests.end_divestiture((instance, federate, attribute));
                 }
@@ -145,7 +147,7 @@ impl Objects {
         let number = self.requests.next_number();
         let is_pending = action == OwnershipAction::Acquire;
         for &attribute in &attributes {
-            self.requests.acquire((instance, federate, attribute), number, is_pending, &tag);
+            self.requests.acquire((instance, federate, attribute), number, is_pending, &tag, effects.now);
         }
         let deliveries = attributes.iter().map(|&at| self.preferred_delivery(federate, class, at)).collect();
         let request = OwnershipRequest { federate, instance, number, action, attributes, deliveries, tag };

@@ -32,17 +32,13 @@ impl Negotiations {
         self.bytes
     }
 
-    /// The negotiations about an instance, by attribute.
-    pub(crate) fn of(
-        &self,
-        instance: ObjectInstanceHandle,
-    ) -> impl Iterator<Item = (AttributeHandle, &Negotiation)> {
-        let all = (instance, AttributeHandle(0))..=(instance, AttributeHandle(u32::MAX));
-        self.open.range(all).map(|(&(_, attribute), negotiation)| (attribute, negotiation))
+    /// The instances about which something is negotiated, ascending, each once or more.
+    pub(super) fn instances(&self) -> impl Iterator<Item = ObjectInstanceHandle> {
+        self.open.keys().map(|&(instance, _)| instance)
     }
 
-    /// Whether an attribute has a negotiation.
-    fn get(&self, instance: ObjectInstanceHandle, attribute: AttributeHandle) -> Option<&Negotiation> {
+    /// The negotiation about an attribute, if there is one.
+    pub(super) fn get(&self, instance: ObjectInstanceHandle, attribute: AttributeHandle) -> Option<&Negotiation> {
         self.open.get(&(instance, attribute))
     }
 
@@ -79,11 +75,9 @@ impl Negotiations {
 
     /// Forgets an instance that is removed.
     pub(super) fn remove_instance(&mut self, instance: ObjectInstanceHandle) {
-        let of: Vec<_> = self.of(instance).map(|(attribute, _)| attribute).collect();
-        for attribute in of {
-            if let Some(negotiation) = self.open.remove(&(instance, attribute)) {
-                self.unindex(instance, attribute, &negotiation);
-            }
+        let all = (instance, AttributeHandle(0))..=(instance, AttributeHandle(u32::MAX));
+        for ((_, attribute), negotiation) in self.open.extract_if(all, |_, _| true).collect::<Vec<_>>() {
+            self.unindex(instance, attribute, &negotiation);
         }
     }
 

@@ -10,7 +10,7 @@
 //!   their checks, and calls that wait for another node;
 //! - [`decided`]: decisions as every node applies them; [`offers`]: attributes that are offered;
 //! - [`adoption`]: the decisions of a new home after the loss of the former one;
-//! - [`query`]: queries of ownership.
+//! - [`query`]: queries of ownership; [`status`]: what people are told.
 
 mod adoption;
 mod calls;
@@ -20,6 +20,7 @@ mod negotiation;
 mod offers;
 mod query;
 mod requests;
+mod status;
 
 pub(crate) use adoption::Adoptions;
 pub(crate) use calls::{Arguments, OwnershipCall};

@@ -6,6 +6,7 @@
 
 use super::calls::OwnershipCall;
 use crate::wire::OwnershipRequest;
+use base::Moment;
 use bytes::Bytes;
 use hla::handle::{AttributeHandle, FederateHandle, ObjectInstanceHandle};
 use std::collections::BTreeMap;
@@ -28,6 +29,15 @@ pub(super) struct Acquisition {
     /// Number of cancellations (7.15) that are not confirmed.
     pub(super) cancellations: u32,
     pub(super) tag: Bytes,
+    /// When it was first requested.
+    pub(super) since: Moment,
+}
+
+/// An attribute in a negotiated divestiture (7.3).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Divestiture {
+    pub(super) tag: Bytes,
+    pub(super) since: Moment,
 }
 
 /// A request whose call, or divestiture, waits for the answer of the home.
@@ -41,8 +51,7 @@ pub(super) struct WaitingRequest {
 /// The open requests about one instance.
 pub(super) struct About {
     pub(super) acquisitions: Vec<(Key, Acquisition)>,
-    /// With the tags.
-    pub(super) divestitures: Vec<(Key, Bytes)>,
+    pub(super) divestitures: Vec<(Key, Divestiture)>,
     pub(super) waiting: Vec<OwnershipRequest>,
 }
 
@@ -50,8 +59,7 @@ pub(super) struct About {
 #[derive(Debug, Default)]
 pub(crate) struct OpenRequests {
     acquisitions: BTreeMap<Key, Acquisition>,
-    /// Attributes in a negotiated divestiture (7.3), with the tags.
-    divestitures: BTreeMap<Key, Bytes>,
+    divestitures: BTreeMap<Key, Divestiture>,
     /// By instance and number.
     waiting: BTreeMap<(ObjectInstanceHandle, u64), WaitingRequest>,
     /// Number of those for which the end of a publication waits.
@@ -101,10 +109,12 @@ impl OpenRequests {
     }
 
     /// Notes that a federate wants to acquire an attribute.
-    pub(super) fn acquire(&mut self, key: Key, number: u64, is_pending: bool, tag: &Bytes) {
-        let cancellations = self.acquisitions.get(&key).map_or(0, |before| before.cancellations);
+    pub(super) fn acquire(&mut self, key: Key, number: u64, is_pending: bool, tag: &Bytes, now: Moment) {
+        let before = self.acquisitions.get(&key);
+        let cancellations = before.map_or(0, |before| before.cancellations);
+        let since = before.filter(|before| before.is_wanted).map_or(now, |before| before.since);
         let tag = tag.clone();
-        self.set(key, Some(Acquisition { is_pending, is_wanted: true, number, cancellations, tag }));
+        self.set(key, Some(Acquisition { is_pending, is_wanted: true, number, cancellations, tag, since }));
     }
 
     /// Notes that a federate has cancelled an acquisition.
@@ -154,16 +164,16 @@ impl OpenRequests {
     }
 
     /// Notes that a federate divests an attribute by negotiation.
-    pub(super) fn divest(&mut self, key: Key, tag: &Bytes) {
+    pub(super) fn divest(&mut self, key: Key, tag: &Bytes, now: Moment) {
         self.bytes += REQUEST_BYTES + tag.len();
-        let before = self.divestitures.insert(key, tag.clone());
-        self.bytes -= before.map_or(0, |before| REQUEST_BYTES + before.len());
+        let before = self.divestitures.insert(key, Divestiture { tag: tag.clone(), since: now });
+        self.bytes -= before.map_or(0, |before| REQUEST_BYTES + before.tag.len());
     }
 
     /// The divestiture of an attribute has ended.
     pub(super) fn end_divestiture(&mut self, key: Key) {
         let before = self.divestitures.remove(&key);
-        self.bytes -= before.map_or(0, |before| REQUEST_BYTES + before.len());
+        self.bytes -= before.map_or(0, |before| REQUEST_BYTES + before.tag.len());
     }
 
     /// Notes a request that waits for its answer.
@@ -246,7 +256,7 @@ impl OpenRequests {
         let first = (instance, FederateHandle(0), AttributeHandle(0));
         let last = (instance, FederateHandle(u32::MAX), AttributeHandle(u32::MAX));
         let acquisitions = self.acquisitions.range(first..=last).map(|(&key, open)| (key, open.clone()));
-        let divestitures = self.divestitures.range(first..=last).map(|(&key, tag)| (key, tag.clone()));
+        let divestitures = self.divestitures.range(first..=last).map(|(&key, open)| (key, open.clone()));
         let waiting = self.waiting_about(instance).map(|waiting| waiting.request.clone());
         About {
             acquisitions: acquisitions.collect(),

@@ -1,0 +1,91 @@
+//! The report that `meshrti status --ownership` shows.
+
+use rti::{OwnershipStatus, Rti};
+use serde::{Deserialize, Serialize};
+
+/// The additional settings that ask for the report. The values are JSON strings without commas,
+/// because a comma would end the setting.
+const FEDERATION: &str = "MeshRTI.ownership.federation";
+const OBJECT: &str = "MeshRTI.ownership.object";
+
+/// A request for the ownership of attributes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnershipQuery {
+    /// The federation execution.
+    pub federation: String,
+    /// The name of an object instance; none for all instances about which something is negotiated.
+    pub object: Option<String>,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OwnershipReport {
+    /// The ownership of the attributes.
+    Ownership(OwnershipStatus),
+    /// The node does not know the federation execution or the object, in words.
+    Unknown(String),
+}
+
+impl OwnershipQuery {
+    /// The lines to add to the additional settings of a connect request.
+    #[must_use]
+    pub fn to_settings(&self) -> String {
+        let value = |name: &str| {
+            let text = serde_json::to_string(name).expect("a string can be written");
+            text.replace(',', "\\u002c")
+        };
+        let object = self.object.as_ref().map(|object| format!("\n{OBJECT}={}", value(object)));
+        format!("{FEDERATION}={}{}", value(&self.federation), object.unwrap_or_default())
+    }
+
+    /// The request in additional settings, if there is one.
+    pub(crate) fn from_settings(settings: &str) -> Option<Self> {
+        let (mut federation, mut object) = (None, None);
+        for line in settings.split(['\n', '\r', ',']) {
+            let (name, value) = line.split_once('=').unwrap_or_default();
+            match name.trim() {
+                FEDERATION => federation = serde_json::from_str(value).ok(),
+                OBJECT => object = serde_json::from_str(value).ok(),
+                _ => {}
+            }
+        }
+        Some(Self { federation: federation?, object })
+    }
+}
+
+impl OwnershipReport {
+    pub(crate) fn of(rti: &Rti, query: &OwnershipQuery) -> Self {
+        match rti.ownership(&query.federation, query.object.as_deref()) {
+            Ok(status) => Self::Ownership(status),
+            Err(reason) => Self::Unknown(reason),
+        }
+    }
+
+    /// The report as text for the message of a response.
+    pub(crate) fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("strings and numbers can be written")
+    }
+
+    /// Parses the message of a response; `None` when it is not such a report.
+    #[must_use]
+    pub fn from_json(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_any_form_reach_the_node() {
+        for object in [None, Some("Truck, \"red\"=\n\u{2028}".to_owned())] {
+            let query = OwnershipQuery { federation: "Range, east".to_owned(), object };
+            let settings = format!("MeshRTI.report=network,\n{}\ncolour=blue", query.to_settings());
+            assert_eq!(OwnershipQuery::from_settings(&settings), Some(query));
+        }
+        assert_eq!(OwnershipQuery::from_settings("MeshRTI.ownership.federation=no string"), None);
+        assert_eq!(OwnershipQuery::from_settings("MeshRTI.report=network"), None);
+    }
+}
