@@ -13,6 +13,7 @@
 //! - [`memory`]: the cost of idle federates and registered objects for the server;
 //! - [`grants`]: grants of logical time to federates that advance in steps;
 //! - [`objects`]: very many objects of one federate, and their effect on others;
+//! - [`ownership`]: attributes that pass from federate to federate;
 //! - [`kills`]: the promises of a federation over many nodes while nodes are killed;
 //! - [`site`]: nodes of one site, over links and through lossy multicast groups;
 //! - [`srmp`]: multicast on real sockets, against bare UDP multicast;
@@ -37,6 +38,7 @@ pub mod latency;
 mod member;
 pub mod memory;
 pub mod objects;
+pub mod ownership;
 mod play;
 mod process;
 mod role;

@@ -15,7 +15,7 @@ use crate::member::{Member, flood, received, reflected};
 use crate::process::{orders, print_line};
 use crate::role::{number, spawned};
 use crate::srmp::population;
-use crate::{entities, federation, floor, grants, objects, site};
+use crate::{entities, federation, floor, grants, objects, ownership, site};
 
 /// Plays the role named by `words`, which a [`Launcher`](crate::Launcher) of another process has
 /// made.
@@ -58,6 +58,7 @@ pub fn play(words: &[String]) -> Result<(), BenchError> {
         },
         ["sinks", server, federation, count] => run(play_sinks(server, federation, number(count)?)),
         ["owner", server, federation] => run(objects::play_owner(server, federation)),
+        ["holder", server, federation] => run(ownership::play_holder(server, federation)),
         ["late", server, federation] => run(objects::play_late(server, federation)),
         ["steppers", server, federation, count, lookahead, messages, service, order] => {
             let words = [lookahead, messages, service, order].map(str::to_owned);

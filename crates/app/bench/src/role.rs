@@ -60,6 +60,10 @@ pub(crate) fn owner(server: &str, federation: &str) -> Vec<String> {
     words(["owner", server, federation])
 }
 
+pub(crate) fn holder(server: &str, federation: &str) -> Vec<String> {
+    words(["holder", server, federation])
+}
+
 pub(crate) fn late(server: &str, federation: &str) -> Vec<String> {
     words(["late", server, federation])
 }

@@ -186,10 +186,7 @@ async fn status(args: &Args) -> Outcome {
 
 /// Connects, and requests a report at the same time: the message of the response. Servers of other
 /// vendors do not send one.
-async fn connect(
-    args: &Args,
-    additional_settings: String,
-) -> Result<(Federate, Callbacks, String), Failure> {
+async fn connect(args: &Args, additional_settings: String) -> Result<(Federate, Callbacks, String), Failure> {
     let options = args.server.options(&args.host)?;
     let (federate, callbacks) = Federate::open(&options).await.map_err(unreachable)?;
     let configuration = RtiConfiguration { additional_settings, ..RtiConfiguration::default() };

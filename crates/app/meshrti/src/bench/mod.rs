@@ -7,6 +7,7 @@ mod kills;
 mod latency;
 mod memory;
 mod objects;
+mod ownership;
 mod quick;
 mod site;
 mod size;
@@ -51,6 +52,8 @@ enum What {
     Memory(memory::Args),
     /// Very many objects of one federate, and what the other federates notice
     Objects(objects::Args),
+    /// Attributes that pass from federate to federate
+    Ownership(ownership::Args),
     /// Grants of logical time to federates that advance in steps
     Grants(grants::Args),
     /// The bare network by itself: a relay that passes bytes on
@@ -80,6 +83,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         What::Fanout(args) => block_on(fanout::run(args)),
         What::Memory(args) => block_on(memory::run(args)),
         What::Objects(args) => block_on(objects::run(args)),
+        What::Ownership(args) => block_on(ownership::run(args)),
         What::Grants(args) => block_on(grants::run(args)),
         What::Floor(args) => block_on(floor::run(args)),
         What::Federation(args) => block_on(crate::sim::run_live(args)),

@@ -38,7 +38,11 @@ impl Negotiations {
     }
 
     /// The negotiation about an attribute, if there is one.
-    pub(super) fn get(&self, instance: ObjectInstanceHandle, attribute: AttributeHandle) -> Option<&Negotiation> {
+    pub(super) fn get(
+        &self,
+        instance: ObjectInstanceHandle,
+        attribute: AttributeHandle,
+    ) -> Option<&Negotiation> {
         self.open.get(&(instance, attribute))
     }
 
