@@ -68,13 +68,13 @@ impl Run {
     /// Most federates get their roles at the beginning.
     fn begin(&mut self) -> Result<(), String> {
         let zero = self.draw.chance(50);
-        for who in self.federates.clone() {
+        for handle in self.federates.clone() {
             if self.draw.chance(70) {
                 let lookahead = if zero { self.interval(1) } else { self.interval(4) };
-                self.call(who, Request::EnableRegulation(lookahead))?;
+                self.call(handle, Request::EnableRegulation(lookahead))?;
             }
             if self.draw.chance(75) {
-                self.call(who, Request::EnableConstrained)?;
+                self.call(handle, Request::EnableConstrained)?;
             }
         }
         Ok(())
@@ -90,19 +90,19 @@ impl Run {
         if self.draw.chance(5) {
             return self.retract();
         }
-        let who = *self.draw.pick(&self.federates).expect("there is one");
-        let request = self.request(who);
-        self.call(who, request)
+        let handle = *self.draw.pick(&self.federates).expect("there is one");
+        let request = self.request(handle);
+        self.call(handle, request)
     }
 
-    fn request(&mut self, who: FederateHandle) -> Request {
+    fn request(&mut self, handle: FederateHandle) -> Request {
         match self.draw.below(100) {
             0..38 => {
                 let service = *self.draw.pick(&SERVICES).expect("there are five");
-                let to = self.near(who);
+                let to = self.near(handle);
                 Request::Advance(service, to)
             }
-            38..74 => self.sending(who),
+            38..74 => self.sending(handle),
             74..80 => Request::Register,
             80 => Request::Retract(usize::MAX),
             81..86 => Request::ModifyLookahead(self.interval(6)),
@@ -131,15 +131,15 @@ impl Run {
         let Some(last) = self.retractable.len().checked_sub(1) else { return Ok(()) };
         let number = self.retractable[last - self.draw.below((last as u64 + 1).min(6)) as usize];
         let sender = self.model.messages()[number].sender;
-        let who = match self.federates.contains(&sender) && self.draw.chance(90) {
+        let handle = match self.federates.contains(&sender) && self.draw.chance(90) {
             true => sender,
             false => *self.draw.pick(&self.federates).expect("there is one"),
         };
-        self.call(who, Request::Retract(number))
+        self.call(handle, Request::Retract(number))
     }
 
-    fn sending(&mut self, who: FederateHandle) -> Request {
-        let time = self.draw.chance(85).then(|| self.near(who));
+    fn sending(&mut self, handle: FederateHandle) -> Request {
+        let time = self.draw.chance(85).then(|| self.near(handle));
         let sending = match (self.draw.below(10), self.instance()) {
             (0..4, Some(instance)) => Sending::Update(instance),
             (4, Some(instance)) => Sending::Delete(instance),
@@ -159,11 +159,11 @@ impl Run {
     }
 
     /// A time near that of a federate; rarely before it, or the last one.
-    fn near(&mut self, who: FederateHandle) -> LogicalTime {
+    fn near(&mut self, handle: FederateHandle) -> LogicalTime {
         if self.draw.chance(1) {
             return self.kind.final_time();
         }
-        let time = self.model.times(who).0;
+        let time = self.model.times(handle).0;
         let distance = self.interval(8);
         match self.draw.chance(3) {
             true => time.subtract(distance).unwrap_or(time),
@@ -183,27 +183,27 @@ impl Run {
 
     fn join(&mut self) -> Result<(), String> {
         let evolved = self.draw.chance(25);
-        let who = self.world.join(evolved);
-        self.federates.push(who);
-        self.evolved.insert(who, evolved);
-        let ((), expected) = self.model.join(who, evolved);
-        self.compare(format!("{who:?} joins"), expected)
+        let handle = self.world.join(evolved);
+        self.federates.push(handle);
+        self.evolved.insert(handle, evolved);
+        let ((), expected) = self.model.join(handle, evolved);
+        self.compare(format!("{handle:?} joins"), expected)
     }
 
     fn leave(&mut self) -> Result<(), String> {
         let at = self.draw.below(self.federates.len() as u64) as usize;
-        let who = self.federates.swap_remove(at);
+        let handle = self.federates.swap_remove(at);
         let delete = self.draw.chance(50);
-        self.world.leave(who, delete);
-        let ((), expected) = self.model.leave(who, delete);
-        self.compare(format!("{who:?} leaves, its instances are deleted: {delete}"), expected)
+        self.world.leave(handle, delete);
+        let ((), expected) = self.model.leave(handle, delete);
+        self.compare(format!("{handle:?} leaves, its instances are deleted: {delete}"), expected)
     }
 
-    fn call(&mut self, who: FederateHandle, request: Request) -> Result<(), String> {
+    fn call(&mut self, handle: FederateHandle, request: Request) -> Result<(), String> {
         let number = self.model.messages().len();
-        let got = self.world.call(who, request, number);
-        let (answer, expected) = self.model.call(who, request);
-        let step = format!("{who:?} {request:?} -> {got:?}");
+        let got = self.world.call(handle, request, number);
+        let (answer, expected) = self.model.call(handle, request);
+        let step = format!("{handle:?} {request:?} -> {got:?}");
         let agree = match (&got, &answer) {
             (Ok(got), Ok(expected)) => got == expected,
             (Err(got), Err(expected)) => expected.contains(got),
@@ -227,13 +227,13 @@ impl Run {
         for (to, callback) in expected {
             by_federate.entry(to).or_default().push(callback);
         }
-        for (who, got) in self.world.heard() {
-            let expected = by_federate.remove(&who).unwrap_or_default();
+        for (handle, got) in self.world.heard() {
+            let expected = by_federate.remove(&handle).unwrap_or_default();
             self.count(&got);
             let messages = self.model.messages();
             let (got, expected) = (canonical(messages, &got), canonical(messages, &expected));
             if got != expected {
-                let text = format!("{who:?} gets\n  {got:?}\n  and by the model\n  {expected:?}");
+                let text = format!("{handle:?} gets\n  {got:?}\n  and by the model\n  {expected:?}");
                 return Err(self.difference(&step, &text));
             }
         }

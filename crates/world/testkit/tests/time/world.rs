@@ -118,8 +118,8 @@ impl World {
     }
 
     /// A federate resigns, or its session ends.
-    pub(crate) fn leave(&mut self, who: FederateHandle, delete: bool) {
-        let caller = self.federates[&who].caller;
+    pub(crate) fn leave(&mut self, handle: FederateHandle, delete: bool) {
+        let caller = self.federates[&handle].caller;
         if delete {
             let resign_action = api::ResignAction::DeleteObjectsThenDivest.into();
             let resign = api::ResignFederationExecutionRequest { resign_action };
@@ -129,23 +129,23 @@ impl World {
             self.commit();
         }
         self.take_callbacks();
-        self.federates.remove(&who);
+        self.federates.remove(&handle);
     }
 
     /// The callbacks to each federate since the last time.
     pub(crate) fn heard(&mut self) -> BTreeMap<FederateHandle, Vec<Callback>> {
         let all = self.federates.iter_mut();
-        all.map(|(&who, federate)| (who, std::mem::take(&mut federate.heard))).collect()
+        all.map(|(&handle, federate)| (handle, std::mem::take(&mut federate.heard))).collect()
     }
 
     /// Calls a service. `number` is that of the next message.
     pub(crate) fn call(
         &mut self,
-        who: FederateHandle,
+        handle: FederateHandle,
         request: Request,
         number: usize,
     ) -> Result<model::Answer, Exception> {
-        let caller = self.federates[&who].caller;
+        let caller = self.federates[&handle].caller;
         let answer = match request {
             Request::Advance(service, to) => {
                 return self.advance(caller, service, to).map(|()| model::Answer::Done);

@@ -9,11 +9,11 @@ use hla::time::LogicalTime;
 impl TimeModel {
     pub(super) fn advance(
         &mut self,
-        who: FederateHandle,
+        handle: FederateHandle,
         service: Advance,
         to: LogicalTime,
     ) -> Result<Answer, Vec<Exception>> {
-        let me = &self.federates[&who];
+        let me = &self.federates[&handle];
         let mut faults = Vec::new();
         if me.advancing.is_some() {
             faults.push(Exception::InTimeAdvancingState);
@@ -27,33 +27,33 @@ impl TimeModel {
         if !faults.is_empty() {
             return Err(faults);
         }
-        self.me(who).advancing = Some((service, to));
-        self.release_withheld(who);
-        if !self.federates[&who].constrained {
-            self.grant(who, service, to, to);
+        self.me(handle).advancing = Some((service, to));
+        self.release_withheld(handle);
+        if !self.federates[&handle].constrained {
+            self.grant(handle, service, to, to);
         } else if service == Advance::Fqr {
-            self.flush(who, to);
+            self.flush(handle, to);
         }
         Ok(Answer::Done)
     }
 
     /// Flush Queue Request: everything is delivered, and the federate advances as far as it may.
-    fn flush(&mut self, who: FederateHandle, to: LogicalTime) {
-        let (time, limit) = (self.federates[&who].time, self.limit(who));
-        let next = self.least_queued(who);
+    fn flush(&mut self, handle: FederateHandle, to: LogicalTime) {
+        let (time, limit) = (self.federates[&handle].time, self.limit(handle));
+        let next = self.least_queued(handle);
         let reached = |bound: Bound| bound.time().map_or(to, |time| time.min(to));
         let optimistic = reached(next);
         let granted = time.max(optimistic.min(reached(limit)));
-        self.deliver_queued(who, |_| true);
-        self.grant(who, Advance::Fqr, granted, optimistic.max(granted));
+        self.deliver_queued(handle, |_| true);
+        self.grant(handle, Advance::Fqr, granted, optimistic.max(granted));
     }
 
     /// GALT as far as it lets a federate advance: without regulating federates, not at all, unless
     /// the object model or the edition lets it.
-    fn limit(&self, who: FederateHandle) -> Bound {
-        let me = &self.federates[&who];
-        match self.has_galt(who) || self.non_regulated_grant || me.evolved {
-            true => self.galt(who),
+    fn limit(&self, handle: FederateHandle) -> Bound {
+        let me = &self.federates[&handle];
+        match self.has_galt(handle) || self.non_regulated_grant || me.evolved {
+            true => self.galt(handle),
             false => Bound::above(me.time),
         }
     }
@@ -61,37 +61,39 @@ impl TimeModel {
     /// Grants whatever can be granted, until nothing changes.
     pub(super) fn settle(&mut self) {
         let everybody: Vec<_> = self.federates.keys().copied().collect();
-        while everybody.iter().any(|&who| self.begin_constraint(who) || self.grant_if_possible(who)) {}
+        while everybody.iter().any(|&handle| self.begin_constraint(handle) || self.grant_if_possible(handle))
+        {
+        }
     }
 
-    fn grant_if_possible(&mut self, who: FederateHandle) -> bool {
-        let me = &self.federates[&who];
+    fn grant_if_possible(&mut self, handle: FederateHandle) -> bool {
+        let me = &self.federates[&handle];
         let Some((service, requested)) = me.advancing else { return false };
-        let next = self.least_queued(who).time().filter(|_| service.is_next_message());
+        let next = self.least_queued(handle).time().filter(|_| service.is_next_message());
         let to = next.map_or(requested, |next| next.min(requested));
         let inclusive = service.is_available() || self.has(Flaw::InclusiveGrant);
         let needed = if inclusive { Bound::at(to) } else { Bound::above(to) };
-        if self.limit(who) < needed {
+        if self.limit(handle) < needed {
             return false;
         }
-        self.deliver_queued(who, |message| message <= to);
-        self.grant(who, service, to, to);
+        self.deliver_queued(handle, |message| message <= to);
+        self.grant(handle, service, to, to);
         true
     }
 
     /// Delivers the queued messages with these time stamps, in time-stamp order.
-    pub(super) fn deliver_queued(&mut self, who: FederateHandle, due: impl Fn(LogicalTime) -> bool) {
-        for message in self.sorted_queue(who) {
+    pub(super) fn deliver_queued(&mut self, handle: FederateHandle, due: impl Fn(LogicalTime) -> bool) {
+        for message in self.sorted_queue(handle) {
             if self.messages[message].time.is_some_and(&due) {
-                self.me(who).queue.retain(|&queued| queued != message);
-                self.deliver(who, message, OrderType::Timestamp);
+                self.me(handle).queue.retain(|&queued| queued != message);
+                self.deliver(handle, message, OrderType::Timestamp);
             }
         }
     }
 
     /// The queue in time-stamp order; among equals, in the order of sending.
-    pub(super) fn sorted_queue(&self, who: FederateHandle) -> Vec<usize> {
-        let mut queue = self.federates[&who].queue.clone();
+    pub(super) fn sorted_queue(&self, handle: FederateHandle) -> Vec<usize> {
+        let mut queue = self.federates[&handle].queue.clone();
         if self.has(Flaw::QueueByArrival) {
             return queue;
         }
@@ -101,13 +103,13 @@ impl TimeModel {
 
     pub(super) fn grant(
         &mut self,
-        who: FederateHandle,
+        handle: FederateHandle,
         service: Advance,
         time: LogicalTime,
         optimistic: LogicalTime,
     ) {
         let no_floor = self.has(Flaw::NoFloor);
-        let me = self.me(who);
+        let me = self.me(handle);
         me.time = time;
         me.advancing = None;
         me.strict = !service.is_available();
@@ -120,12 +122,12 @@ impl TimeModel {
         {
             regulation.floor = if no_floor { Bound::at(time) } else { bound };
             self.finish_messages(|message| {
-                message.sender == who && message.time.is_some_and(|time| Bound::at(time) <= bound)
+                message.sender == handle && message.time.is_some_and(|time| Bound::at(time) <= bound)
             });
         }
-        let flushed = service == Advance::Fqr && !self.federates[&who].evolved;
+        let flushed = service == Advance::Fqr && !self.federates[&handle].evolved;
         self.tell(
-            who,
+            handle,
             match flushed {
                 true => Callback::Flushed(time, optimistic),
                 false => Callback::Granted(time),

@@ -82,34 +82,35 @@ impl Federate {
 
 impl TimeModel {
     /// The least time stamp of the queued messages of a federate.
-    pub(super) fn least_queued(&self, who: FederateHandle) -> Bound {
-        let times = self.federates[&who].queue.iter().filter_map(|&message| self.messages[message].time);
+    pub(super) fn least_queued(&self, handle: FederateHandle) -> Bound {
+        let times = self.federates[&handle].queue.iter().filter_map(|&message| self.messages[message].time);
         times.min().map_or(Bound::INFINITE, Bound::at)
     }
 
     /// The greatest available logical time of a federate, from the output bounds of all others.
-    pub(super) fn galt(&self, who: FederateHandle) -> Bound {
+    pub(super) fn galt(&self, handle: FederateHandle) -> Bound {
         let outputs = self.outputs();
-        let others = outputs.iter().filter(|&&(other, _)| other != who).map(|&(_, output)| output);
+        let others = outputs.iter().filter(|&&(other, _)| other != handle).map(|&(_, output)| output);
         others.min().unwrap_or(Bound::INFINITE)
     }
 
     /// Whether any other federate regulates time.
-    pub(super) fn has_galt(&self, who: FederateHandle) -> bool {
-        self.federates.iter().any(|(&other, federate)| other != who && federate.regulation.is_some())
+    pub(super) fn has_galt(&self, handle: FederateHandle) -> bool {
+        self.federates.iter().any(|(&other, federate)| other != handle && federate.regulation.is_some())
     }
 
-    pub(super) fn lits(&self, who: FederateHandle) -> Bound {
-        self.galt(who).min(self.least_queued(who))
+    pub(super) fn lits(&self, handle: FederateHandle) -> Bound {
+        self.galt(handle).min(self.least_queued(handle))
     }
 
     /// The output bounds of all regulating federates: the greatest fixed point of their
     /// definition, from above.
     fn outputs(&self) -> Vec<(FederateHandle, Bound)> {
         let regulating = self.federates.iter().filter(|(_, federate)| federate.regulation.is_some());
-        let mut outputs: Vec<_> = regulating.map(|(&who, _)| (who, Bound::INFINITE)).collect();
+        let mut outputs: Vec<_> = regulating.map(|(&handle, _)| (handle, Bound::INFINITE)).collect();
         loop {
-            let lower: Vec<_> = outputs.iter().map(|&(who, _)| (who, self.output(who, &outputs))).collect();
+            let lower: Vec<_> =
+                outputs.iter().map(|&(handle, _)| (handle, self.output(handle, &outputs))).collect();
             if lower == outputs {
                 return outputs;
             }
@@ -119,8 +120,8 @@ impl TimeModel {
 
     /// The least time stamp that a federate may still send, whatever it receives, if the others
     /// keep to `outputs`.
-    fn output(&self, who: FederateHandle, outputs: &[(FederateHandle, Bound)]) -> Bound {
-        let federate = &self.federates[&who];
+    fn output(&self, handle: FederateHandle, outputs: &[(FederateHandle, Bound)]) -> Bound {
+        let federate = &self.federates[&handle];
         let (Some(bound), Some(regulation)) = (federate.send_bound(), federate.regulation) else {
             return Bound::INFINITE;
         };
@@ -131,8 +132,8 @@ impl TimeModel {
             return bound;
         }
         // It is granted at the time of the next message, which is queued or still to come.
-        let others = outputs.iter().filter(|&&(other, _)| other != who).map(|&(_, output)| output);
-        let next = others.min().unwrap_or(Bound::INFINITE).min(self.least_queued(who));
+        let others = outputs.iter().filter(|&&(other, _)| other != handle).map(|&(_, output)| output);
+        let next = others.min().unwrap_or(Bound::INFINITE).min(self.least_queued(handle));
         let strict = !service.is_available() && regulation.lookahead.is_zero();
         bound.min(next.after(regulation.lookahead, strict)).max(regulation.floor)
     }

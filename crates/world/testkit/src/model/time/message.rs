@@ -49,12 +49,12 @@ pub struct Instance {
 }
 
 impl TimeModel {
-    pub(super) fn register(&mut self, who: FederateHandle) -> Answer {
+    pub(super) fn register(&mut self, handle: FederateHandle) -> Answer {
         let order = OrderType::Timestamp;
         let number = self.instances.len();
         self.instances.push(Instance {
-            owner: Some(who),
-            known: BTreeSet::from([who]),
+            owner: Some(handle),
+            known: BTreeSet::from([handle]),
             deletion: None,
             attribute_order: order,
             delete_order: order,
@@ -65,12 +65,12 @@ impl TimeModel {
     }
 
     /// A federate discovers what exists, has an owner, and is not known to it.
-    pub(super) fn discover(&mut self, who: FederateHandle) {
+    pub(super) fn discover(&mut self, handle: FederateHandle) {
         for number in 0..self.instances.len() {
             let instance = &mut self.instances[number];
             let exists = instance.owner.is_some() && instance.deletion.is_none();
-            if exists && instance.known.insert(who) {
-                self.tell(who, Callback::Discovered(number));
+            if exists && instance.known.insert(handle) {
+                self.tell(handle, Callback::Discovered(number));
             }
         }
     }
@@ -78,14 +78,14 @@ impl TimeModel {
     /// The instance, if the caller knows and owns it.
     pub(super) fn owned(
         &mut self,
-        who: FederateHandle,
+        handle: FederateHandle,
         instance: usize,
     ) -> Result<&mut Instance, Vec<Exception>> {
         let object = &mut self.instances[instance];
-        if !object.known.contains(&who) {
+        if !object.known.contains(&handle) {
             return refuse(Exception::ObjectInstanceNotKnown);
         }
-        match object.owner == Some(who) && object.deletion.is_none() {
+        match object.owner == Some(handle) && object.deletion.is_none() {
             true => Ok(object),
             false => refuse(Exception::AttributeNotOwned),
         }
@@ -93,15 +93,15 @@ impl TimeModel {
 
     pub(super) fn send(
         &mut self,
-        who: FederateHandle,
+        handle: FederateHandle,
         sending: Sending,
         time: Option<LogicalTime>,
     ) -> Result<Answer, Vec<Exception>> {
-        let bound = self.federates[&who].send_bound();
+        let bound = self.federates[&handle].send_bound();
         let preferred = match sending {
-            Sending::Interaction => Ok(self.federates[&who].interaction_order),
-            Sending::Update(instance) => self.owned(who, instance).map(|object| object.attribute_order),
-            Sending::Delete(instance) => match self.owned(who, instance) {
+            Sending::Interaction => Ok(self.federates[&handle].interaction_order),
+            Sending::Update(instance) => self.owned(handle, instance).map(|object| object.attribute_order),
+            Sending::Delete(instance) => match self.owned(handle, instance) {
                 Ok(object) => Ok(object.delete_order),
                 Err(faults) if faults == [Exception::AttributeNotOwned] => {
                     refuse(Exception::DeletePrivilegeNotHeld)
@@ -126,8 +126,8 @@ impl TimeModel {
             (Some(bound), Some(time)) => sent == OrderType::Receive || Some(time) <= bound.time(),
             _ => true,
         };
-        self.messages.push(Message { sender: who, sending, time, sent, settled, early: BTreeSet::new() });
-        self.distribute(who, number);
+        self.messages.push(Message { sender: handle, sending, time, sent, settled, early: BTreeSet::new() });
+        self.distribute(handle, number);
         Ok(Answer::Sent((sent == OrderType::Timestamp).then_some(number)))
     }
 
@@ -181,9 +181,9 @@ impl TimeModel {
         }
     }
 
-    pub(super) fn release_withheld(&mut self, who: FederateHandle) {
-        for callback in std::mem::take(&mut self.me(who).withheld) {
-            self.tell(who, callback);
+    pub(super) fn release_withheld(&mut self, handle: FederateHandle) {
+        for callback in std::mem::take(&mut self.me(handle).withheld) {
+            self.tell(handle, callback);
         }
     }
 
@@ -195,11 +195,15 @@ impl TimeModel {
         }
     }
 
-    pub(super) fn retract(&mut self, who: FederateHandle, number: usize) -> Result<Answer, Vec<Exception>> {
-        let Some(bound) = self.federates[&who].send_bound() else {
+    pub(super) fn retract(
+        &mut self,
+        handle: FederateHandle,
+        number: usize,
+    ) -> Result<Answer, Vec<Exception>> {
+        let Some(bound) = self.federates[&handle].send_bound() else {
             return refuse(Exception::TimeRegulationIsNotEnabled);
         };
-        let Some(message) = self.messages.get_mut(number).filter(|message| message.sender == who) else {
+        let Some(message) = self.messages.get_mut(number).filter(|message| message.sender == handle) else {
             return refuse(Exception::InvalidMessageRetractionHandle);
         };
         if message.settled || message.time <= bound.time() || bound == Bound::INFINITE {
@@ -216,7 +220,7 @@ impl TimeModel {
         }
         if let Sending::Delete(instance) = sending {
             self.instances[instance].deletion = None;
-            self.instances[instance].known.extend(early.into_iter().chain([who]));
+            self.instances[instance].known.extend(early.into_iter().chain([handle]));
             let everybody: Vec<_> = self.federates.keys().copied().collect();
             everybody.into_iter().for_each(|other| self.discover(other));
         }
@@ -224,26 +228,26 @@ impl TimeModel {
     }
 
     /// Deletes the instances of a federate that leaves, or leaves them without an owner.
-    pub(super) fn dispose(&mut self, who: FederateHandle, delete: bool) {
+    pub(super) fn dispose(&mut self, handle: FederateHandle, delete: bool) {
         for instance in 0..self.instances.len() {
-            if self.instances[instance].owner == Some(who) && self.instances[instance].deletion.is_none() {
+            if self.instances[instance].owner == Some(handle) && self.instances[instance].deletion.is_none() {
                 if delete {
                     let (sending, number) = (Sending::Delete(instance), self.messages.len());
                     let (sent, early) = (OrderType::Receive, BTreeSet::new());
                     self.messages.push(Message {
-                        sender: who,
+                        sender: handle,
                         sending,
                         time: None,
                         sent,
                         settled: true,
                         early,
                     });
-                    self.distribute(who, number);
+                    self.distribute(handle, number);
                 } else {
                     self.instances[instance].owner = None;
                 }
             }
-            self.instances[instance].known.remove(&who);
+            self.instances[instance].known.remove(&handle);
         }
     }
 }

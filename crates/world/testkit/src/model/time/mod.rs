@@ -190,7 +190,7 @@ impl TimeModel {
     }
 
     /// A federate joins, with this preferred order of interactions.
-    pub fn join(&mut self, who: FederateHandle, evolved: bool) -> Step<()> {
+    pub fn join(&mut self, handle: FederateHandle, evolved: bool) -> Step<()> {
         let time = self.kind.initial();
         let federate = Federate {
             time,
@@ -206,30 +206,30 @@ impl TimeModel {
             queue: Vec::new(),
             interaction_order: OrderType::Timestamp,
         };
-        self.federates.insert(who, federate);
-        self.discover(who);
+        self.federates.insert(handle, federate);
+        self.discover(handle);
         ((), std::mem::take(&mut self.callbacks))
     }
 
     /// A federate leaves. Its instances are deleted, or have no owner any longer.
-    pub fn leave(&mut self, who: FederateHandle, delete: bool) -> Step<()> {
-        self.dispose(who, delete);
-        self.federates.remove(&who);
-        self.finish_messages(|message| message.sender == who);
+    pub fn leave(&mut self, handle: FederateHandle, delete: bool) -> Step<()> {
+        self.dispose(handle, delete);
+        self.federates.remove(&handle);
+        self.finish_messages(|message| message.sender == handle);
         self.settle();
         ((), std::mem::take(&mut self.callbacks))
     }
 
     /// A federate calls a service. If several exceptions apply, any of them is right.
-    pub fn call(&mut self, who: FederateHandle, request: Request) -> Step<Result<Answer, Vec<Exception>>> {
-        let answer = self.serve(who, request);
+    pub fn call(&mut self, handle: FederateHandle, request: Request) -> Step<Result<Answer, Vec<Exception>>> {
+        let answer = self.serve(handle, request);
         self.settle();
         (answer, std::mem::take(&mut self.callbacks))
     }
 
     /// The logical time and GALT of a federate, for invariants; `None` for a GALT that is undefined.
-    pub fn times(&self, who: FederateHandle) -> (LogicalTime, Option<LogicalTime>) {
-        (self.federates[&who].time, self.galt(who).time())
+    pub fn times(&self, handle: FederateHandle) -> (LogicalTime, Option<LogicalTime>) {
+        (self.federates[&handle].time, self.galt(handle).time())
     }
 
     /// All messages.
@@ -243,47 +243,47 @@ impl TimeModel {
     }
 
     /// Whether a federate waits for a grant.
-    pub fn is_advancing(&self, who: FederateHandle) -> bool {
-        self.federates.get(&who).is_some_and(|federate| federate.advancing.is_some())
+    pub fn is_advancing(&self, handle: FederateHandle) -> bool {
+        self.federates.get(&handle).is_some_and(|federate| federate.advancing.is_some())
     }
 
-    fn serve(&mut self, who: FederateHandle, request: Request) -> Result<Answer, Vec<Exception>> {
+    fn serve(&mut self, handle: FederateHandle, request: Request) -> Result<Answer, Vec<Exception>> {
         match request {
-            Request::EnableRegulation(lookahead) => self.enable_regulation(who, lookahead),
-            Request::DisableRegulation => self.disable_regulation(who),
-            Request::EnableConstrained => self.enable_constrained(who),
-            Request::DisableConstrained => self.disable_constrained(who),
-            Request::Advance(service, to) => self.advance(who, service, to),
-            Request::Asynchronous(on) => self.set_asynchronous(who, on),
-            Request::QueryGalt => Ok(Answer::Time(self.galt(who).time())),
-            Request::QueryTime => Ok(Answer::Time(Some(self.federates[&who].time))),
-            Request::QueryLits => Ok(Answer::Time(self.lits(who).time())),
-            Request::ModifyLookahead(lookahead) => self.modify_lookahead(who, lookahead),
-            Request::QueryLookahead => self.query_lookahead(who),
-            Request::Retract(message) => self.retract(who, message),
+            Request::EnableRegulation(lookahead) => self.enable_regulation(handle, lookahead),
+            Request::DisableRegulation => self.disable_regulation(handle),
+            Request::EnableConstrained => self.enable_constrained(handle),
+            Request::DisableConstrained => self.disable_constrained(handle),
+            Request::Advance(service, to) => self.advance(handle, service, to),
+            Request::Asynchronous(on) => self.set_asynchronous(handle, on),
+            Request::QueryGalt => Ok(Answer::Time(self.galt(handle).time())),
+            Request::QueryTime => Ok(Answer::Time(Some(self.federates[&handle].time))),
+            Request::QueryLits => Ok(Answer::Time(self.lits(handle).time())),
+            Request::ModifyLookahead(lookahead) => self.modify_lookahead(handle, lookahead),
+            Request::QueryLookahead => self.query_lookahead(handle),
+            Request::Retract(message) => self.retract(handle, message),
             Request::ChangeInteractionOrder(order) => {
-                self.me(who).interaction_order = order;
+                self.me(handle).interaction_order = order;
                 Ok(Answer::Done)
             }
             Request::ChangeAttributeOrder(instance, order) => {
-                self.owned(who, instance)?.attribute_order = order;
+                self.owned(handle, instance)?.attribute_order = order;
                 Ok(Answer::Done)
             }
             Request::ChangeDeleteOrder(instance, order) => {
-                self.owned(who, instance)?.delete_order = order;
+                self.owned(handle, instance)?.delete_order = order;
                 Ok(Answer::Done)
             }
-            Request::Register => Ok(self.register(who)),
-            Request::Send(sending, time) => self.send(who, sending, time),
+            Request::Register => Ok(self.register(handle)),
+            Request::Send(sending, time) => self.send(handle, sending, time),
         }
     }
 
-    fn me(&mut self, who: FederateHandle) -> &mut Federate {
-        self.federates.get_mut(&who).expect("a caller is joined")
+    fn me(&mut self, handle: FederateHandle) -> &mut Federate {
+        self.federates.get_mut(&handle).expect("a caller is joined")
     }
 
-    fn tell(&mut self, who: FederateHandle, callback: Callback) {
-        self.callbacks.push((who, callback));
+    fn tell(&mut self, handle: FederateHandle, callback: Callback) {
+        self.callbacks.push((handle, callback));
     }
 }
 

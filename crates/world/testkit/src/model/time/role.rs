@@ -14,10 +14,10 @@ impl TimeModel {
     /// constrained federate.
     pub(super) fn enable_regulation(
         &mut self,
-        who: FederateHandle,
+        handle: FederateHandle,
         lookahead: LogicalTimeInterval,
     ) -> Served {
-        let me = &self.federates[&who];
+        let me = &self.federates[&handle];
         let mut faults = Vec::new();
         if me.regulation.is_some() {
             faults.push(Exception::TimeRegulationAlreadyEnabled);
@@ -28,7 +28,8 @@ impl TimeModel {
         if !faults.is_empty() {
             return Err(faults);
         }
-        let others = self.federates.iter().filter(|&(&other, federate)| other != who && federate.constrained);
+        let others =
+            self.federates.iter().filter(|&(&other, federate)| other != handle && federate.constrained);
         let promised = others.map(|(_, federate)| federate.promised).max();
         let nothing = Bound::at(self.kind.initial());
         let promised = promised.filter(|_| !self.has(Flaw::RegulationInThePast)).unwrap_or(nothing);
@@ -36,30 +37,30 @@ impl TimeModel {
         let least = last.subtract(lookahead).ok();
         let time = least.map_or(me.time, |least| least.max(me.time));
         if time > me.time {
-            self.deliver_queued(who, |message| message < time);
-            let me = self.me(who);
+            self.deliver_queued(handle, |message| message < time);
+            let me = self.me(handle);
             me.time = time;
             me.strict = false;
             me.promised = me.promised.max(Bound::at(time));
         }
-        let me = self.me(who);
+        let me = self.me(handle);
         let strict = me.strict && lookahead.is_zero();
         let floor = promised.max(Bound::at(time).after(lookahead, strict));
         me.regulation = Some(Regulation { lookahead, floor, lowered: None });
-        self.tell(who, Callback::RegulationEnabled(time));
+        self.tell(handle, Callback::RegulationEnabled(time));
         Ok(Answer::Done)
     }
 
-    pub(super) fn disable_regulation(&mut self, who: FederateHandle) -> Served {
-        if self.me(who).regulation.take().is_none() {
+    pub(super) fn disable_regulation(&mut self, handle: FederateHandle) -> Served {
+        if self.me(handle).regulation.take().is_none() {
             return refuse(Exception::TimeRegulationIsNotEnabled);
         }
-        self.finish_messages(|message| message.sender == who);
+        self.finish_messages(|message| message.sender == handle);
         Ok(Answer::Done)
     }
 
-    pub(super) fn enable_constrained(&mut self, who: FederateHandle) -> Served {
-        let me = self.me(who);
+    pub(super) fn enable_constrained(&mut self, handle: FederateHandle) -> Served {
+        let me = self.me(handle);
         let mut faults = Vec::new();
         if me.constrained {
             faults.push(Exception::TimeConstrainedAlreadyEnabled);
@@ -78,40 +79,40 @@ impl TimeModel {
     }
 
     /// Queued messages become messages in receive order, and a pending advance is granted.
-    pub(super) fn disable_constrained(&mut self, who: FederateHandle) -> Served {
-        let me = self.me(who);
+    pub(super) fn disable_constrained(&mut self, handle: FederateHandle) -> Served {
+        let me = self.me(handle);
         if !me.constrained {
             return refuse(Exception::TimeConstrainedIsNotEnabled);
         }
         me.constrained = false;
-        self.release_withheld(who);
-        for message in self.sorted_queue(who) {
-            self.me(who).queue.retain(|&queued| queued != message);
-            self.deliver(who, message, OrderType::Receive);
+        self.release_withheld(handle);
+        for message in self.sorted_queue(handle) {
+            self.me(handle).queue.retain(|&queued| queued != message);
+            self.deliver(handle, message, OrderType::Receive);
         }
-        if let Some((service, to)) = self.federates[&who].advancing {
-            self.grant(who, service, to, to);
+        if let Some((service, to)) = self.federates[&handle].advancing {
+            self.grant(handle, service, to, to);
         }
         Ok(Answer::Done)
     }
 
     /// A pending constraint begins when nothing below the federate's time can come any more.
-    pub(super) fn begin_constraint(&mut self, who: FederateHandle) -> bool {
-        let me = &self.federates[&who];
+    pub(super) fn begin_constraint(&mut self, handle: FederateHandle) -> bool {
+        let me = &self.federates[&handle];
         let time = me.time;
-        if !me.constraint_pending || self.galt(who) < Bound::at(time) {
+        if !me.constraint_pending || self.galt(handle) < Bound::at(time) {
             return false;
         }
-        let me = self.me(who);
+        let me = self.me(handle);
         me.constraint_pending = false;
         me.constrained = true;
         me.promised = Bound::at(time);
-        self.tell(who, Callback::ConstrainedEnabled(time));
+        self.tell(handle, Callback::ConstrainedEnabled(time));
         true
     }
 
-    pub(super) fn set_asynchronous(&mut self, who: FederateHandle, on: bool) -> Served {
-        let me = self.me(who);
+    pub(super) fn set_asynchronous(&mut self, handle: FederateHandle, on: bool) -> Served {
+        let me = self.me(handle);
         if me.asynchronous == on {
             return refuse(match on {
                 true => Exception::AsynchronousDeliveryAlreadyEnabled,
@@ -120,16 +121,20 @@ impl TimeModel {
         }
         me.asynchronous = on;
         if on {
-            self.release_withheld(who);
+            self.release_withheld(handle);
         }
         Ok(Answer::Done)
     }
 
     /// A greater lookahead counts at once. A smaller one counts as logical time advances: no
     /// message may have a time stamp that was promised not to come.
-    pub(super) fn modify_lookahead(&mut self, who: FederateHandle, lookahead: LogicalTimeInterval) -> Served {
+    pub(super) fn modify_lookahead(
+        &mut self,
+        handle: FederateHandle,
+        lookahead: LogicalTimeInterval,
+    ) -> Served {
         let (last, no_floor) = (self.kind.final_time(), self.has(Flaw::NoFloor));
-        let me = self.me(who);
+        let me = self.me(handle);
         let bound = me.send_bound();
         let (time, advancing) = (me.time, me.advancing.is_some());
         let Some(regulation) = &mut me.regulation else {
@@ -148,8 +153,8 @@ impl TimeModel {
         Ok(Answer::Done)
     }
 
-    pub(super) fn query_lookahead(&mut self, who: FederateHandle) -> Served {
-        let me = &self.federates[&who];
+    pub(super) fn query_lookahead(&mut self, handle: FederateHandle) -> Served {
+        let me = &self.federates[&handle];
         let Some(regulation) = me.regulation else {
             return refuse(Exception::TimeRegulationIsNotEnabled);
         };

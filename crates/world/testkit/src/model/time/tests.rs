@@ -29,33 +29,33 @@ fn federation(federates: u32) -> TimeModel {
 type Heard = Vec<(FederateHandle, Callback)>;
 
 /// A call that succeeds, with the callbacks that it causes.
-fn call(model: &mut TimeModel, who: FederateHandle, request: Request) -> Heard {
-    let (answer, heard) = model.call(who, request);
+fn call(model: &mut TimeModel, handle: FederateHandle, request: Request) -> Heard {
+    let (answer, heard) = model.call(handle, request);
     answer.expect("a call that may be made");
     heard
 }
 
-fn refused(model: &mut TimeModel, who: FederateHandle, request: Request) -> Exception {
-    let (answer, heard): Step<_> = model.call(who, request);
+fn refused(model: &mut TimeModel, handle: FederateHandle, request: Request) -> Exception {
+    let (answer, heard): Step<_> = model.call(handle, request);
     assert_eq!(heard, []);
     answer.expect_err("a call that must be refused")[0]
 }
 
-fn advance(model: &mut TimeModel, who: FederateHandle, service: Advance, to: i64) -> Heard {
-    call(model, who, Request::Advance(service, t(to)))
+fn advance(model: &mut TimeModel, handle: FederateHandle, service: Advance, to: i64) -> Heard {
+    call(model, handle, Request::Advance(service, t(to)))
 }
 
-fn regulate(model: &mut TimeModel, who: FederateHandle, lookahead: i64) -> Heard {
-    call(model, who, Request::EnableRegulation(l(lookahead)))
+fn regulate(model: &mut TimeModel, handle: FederateHandle, lookahead: i64) -> Heard {
+    call(model, handle, Request::EnableRegulation(l(lookahead)))
 }
 
-fn constrain(model: &mut TimeModel, who: FederateHandle) -> Heard {
-    call(model, who, Request::EnableConstrained)
+fn constrain(model: &mut TimeModel, handle: FederateHandle) -> Heard {
+    call(model, handle, Request::EnableConstrained)
 }
 
 /// Sends an interaction and returns its number.
-fn send(model: &mut TimeModel, who: FederateHandle, time: i64) -> usize {
-    match model.call(who, Request::Send(Sending::Interaction, Some(t(time)))).0 {
+fn send(model: &mut TimeModel, handle: FederateHandle, time: i64) -> usize {
+    match model.call(handle, Request::Send(Sending::Interaction, Some(t(time)))).0 {
         Ok(Answer::Sent(Some(number))) => number,
         other => panic!("{other:?}"),
     }
@@ -65,16 +65,16 @@ fn interaction(time: i64) -> Request {
     Request::Send(Sending::Interaction, Some(t(time)))
 }
 
-fn granted(who: FederateHandle, time: i64) -> (FederateHandle, Callback) {
-    (who, Callback::Granted(t(time)))
+fn granted(handle: FederateHandle, time: i64) -> (FederateHandle, Callback) {
+    (handle, Callback::Granted(t(time)))
 }
 
-fn in_time(who: FederateHandle, message: usize) -> (FederateHandle, Callback) {
-    (who, Callback::Message(message, Timestamp))
+fn in_time(handle: FederateHandle, message: usize) -> (FederateHandle, Callback) {
+    (handle, Callback::Message(message, Timestamp))
 }
 
-fn at_once(who: FederateHandle, message: usize) -> (FederateHandle, Callback) {
-    (who, Callback::Message(message, Receive))
+fn at_once(handle: FederateHandle, message: usize) -> (FederateHandle, Callback) {
+    (handle, Callback::Message(message, Receive))
 }
 
 #[test]
@@ -363,9 +363,9 @@ fn case_100_an_update_before_the_deletion_at_the_same_time() {
 #[test]
 fn next_message_requests_with_lookahead_reach_each_other() {
     let mut model = federation(3);
-    for who in [F1, F2, F3] {
-        regulate(&mut model, who, 1);
-        constrain(&mut model, who);
+    for handle in [F1, F2, F3] {
+        regulate(&mut model, handle, 1);
+        constrain(&mut model, handle);
     }
     assert_eq!(advance(&mut model, F1, Nmr, 100), []);
     assert_eq!(advance(&mut model, F2, Nmr, 50), []);
