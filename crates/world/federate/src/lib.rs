@@ -6,7 +6,7 @@
 //! queues the request at once and returns a [`Call`], which is a future of the result. So any
 //! number of calls can be in flight, and they leave in as few writes as possible. For high rates of
 //! updates there is [`Federate::updates`], which waits for no result. A federate that advances in
-//! logical time has a [`LogicalClock`].
+//! logical time has a [`LogicalClock`]. A [`Negotiation`] hands over the ownership of attributes.
 //!
 //! A lost connection is resumed without the application's help, and nothing is lost or duplicated.
 //! When that fails for good, all calls end with [`FederateError::Disconnected`], and the last of
@@ -46,6 +46,7 @@ mod federate;
 pub mod fom;
 mod guard;
 mod logical_clock;
+mod negotiation;
 mod options;
 mod pending;
 pub mod prelude;
@@ -61,6 +62,7 @@ pub use federate::Federate;
 pub use hla::api::Request;
 pub use hla::api::callback_request::CallbackRequest as Callback;
 pub use logical_clock::LogicalClock;
+pub use negotiation::{Negotiation, NegotiationOutcome, Owner};
 pub use options::{DEFAULT_PORT, Options, plain_text_password};
 pub use updates::{UpdateCounts, Updates};
 

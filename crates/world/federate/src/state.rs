@@ -81,6 +81,8 @@ pub(crate) struct State {
     driver_woken: bool,
     /// The driver does not read because too many callbacks wait.
     pub(crate) reading_paused: bool,
+    /// Number of successful calls that may have ended a negotiation about ownership.
+    pub(crate) ending_calls: u64,
 }
 
 impl Shared {
@@ -112,6 +114,7 @@ impl Shared {
                 driver: None,
                 driver_woken: false,
                 reading_paused: false,
+                ending_calls: 0,
             }),
         }
     }
@@ -265,7 +268,7 @@ impl State {
 
     /// Passes the session's events to the calls, callbacks and tasks that they concern.
     pub(crate) fn drain_events(&mut self, now: Moment) {
-        let before = self.callbacks.len();
+        let before = (self.callbacks.len(), self.ending_calls);
         while let Some(event) = self.session.poll_event() {
             match event {
                 Event::Response { call, response } => {
@@ -294,7 +297,7 @@ impl State {
             self.session.terminate(now);
             self.end(reason.into(), true);
         }
-        if self.callbacks.len() > before
+        if (self.callbacks.len(), self.ending_calls) != before
             && let Some(task) = self.callback_task.take()
         {
             task.wake();
@@ -319,6 +322,7 @@ impl State {
     }
 
     fn answered(&mut self, call: Serial31, response: CallResponse) {
+        self.ending_calls += u64::from(may_end_negotiations(&response));
         match self.pending.answer(call, response) {
             Some(Answered::Call) => {}
             Some(Answered::Counted(response)) => {
@@ -355,4 +359,19 @@ impl State {
 
 fn wake_all(tasks: &mut Vec<Waker>) {
     tasks.drain(..).for_each(Waker::wake);
+}
+
+/// Whether the federate may have resigned, deleted an instance or given attributes up.
+fn may_end_negotiations(response: &CallResponse) -> bool {
+    matches!(
+        response,
+        CallResponse::ResignFederationExecutionResponse(_)
+            | CallResponse::DeleteObjectInstanceResponse(_)
+            | CallResponse::DeleteObjectInstanceWithTimeResponse(_)
+            | CallResponse::UnconditionalAttributeOwnershipDivestitureResponse(_)
+            | CallResponse::ConfirmDivestitureResponse(_)
+            | CallResponse::AttributeOwnershipDivestitureIfWantedResponse(_)
+            | CallResponse::UnpublishObjectClassResponse(_)
+            | CallResponse::UnpublishObjectClassAttributesResponse(_)
+    )
 }

@@ -4,6 +4,8 @@
 
 use crate::common::{Server, soon};
 
+#[path = "../../../../world/federate/examples/handover.rs"]
+mod handover;
 #[path = "../../../../world/federate/examples/publisher.rs"]
 mod publisher;
 #[path = "../../../../world/federate/examples/subscriber.rs"]
@@ -19,6 +21,17 @@ async fn the_subscriber_sees_the_publisher() {
     published.unwrap();
     let seen = seen.unwrap();
     assert!((1..=10).contains(&seen), "{seen} positions");
+}
+
+/// The pilot hands over to an instructor at another node.
+#[tokio::test]
+async fn control_is_handed_over_and_comes_back() {
+    let a = Server::node("A", None, &[]);
+    let b = Server::node("B", Some(&a), &[]);
+    let (pilot, instructor) =
+        soon(async { tokio::join!(handover::pilot(a.address()), handover::instructor(b.address())) }).await;
+    pilot.unwrap();
+    instructor.unwrap();
 }
 
 /// A program that ends with an error prints a sentence, not a Rust value.

@@ -1,6 +1,7 @@
 //! Federates against a small server over real loopback sockets.
 
 mod evoke;
+mod negotiation;
 mod server;
 
 use std::time::Duration;

@@ -1,6 +1,8 @@
 //! A small server over a real socket: the protocol's own endpoint, and an RTI of a few lines.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use base::{Address, Moment, Serial31};
@@ -38,7 +40,12 @@ pub(super) struct Server {
     pub(super) faults: UnboundedSender<Fault>,
     /// All events of the endpoint except calls.
     pub(super) events: UnboundedReceiver<Event>,
+    /// The answers to calls that this server does not know, in order, each with the callbacks that
+    /// follow it.
+    pub(super) script: Script,
 }
+
+pub(super) type Script = Arc<Mutex<VecDeque<(Response, Vec<Callback>)>>>;
 
 impl Server {
     pub(super) async fn start() -> Self {
@@ -52,9 +59,11 @@ impl Server {
             current: None,
             opened: 0,
             events: outbox,
+            script: Script::default(),
         };
+        let script = Arc::clone(&world.script);
         tokio::spawn(world.run(listener, inbox));
-        Self { address, faults, events }
+        Self { address, faults, events, script }
     }
 
     /// The first event that `wanted` accepts.
@@ -77,6 +86,7 @@ struct World {
     current: Option<(ConnId, TcpStream)>,
     opened: u64,
     events: UnboundedSender<Event>,
+    script: Script,
 }
 
 impl World {
@@ -136,7 +146,7 @@ impl World {
         let raise = |name: &str, details: String| {
             Response::ExceptionData(ExceptionData { exception_name: name.into(), details })
         };
-        let mut callback = None;
+        let mut callbacks = Vec::new();
         let response = match request {
             Request::ConnectRequest(_) => {
                 Response::ConnectResponse(ConnectResponse { configuration_result: Some(Default::default()) })
@@ -152,7 +162,7 @@ impl World {
                 raise("ObjectInstanceNotKnown", "thirteen".into())
             }
             Request::UpdateAttributeValuesRequest(request) => {
-                callback = Some(Callback::ReflectAttributeValues(ReflectAttributeValues {
+                callbacks.push(Callback::ReflectAttributeValues(ReflectAttributeValues {
                     object_instance: request.object_instance,
                     user_supplied_tag: request.user_supplied_tag,
                     ..Default::default()
@@ -160,18 +170,24 @@ impl World {
                 Response::UpdateAttributeValuesResponse(UpdateAttributeValuesResponse {})
             }
             Request::ListFederationExecutionsRequest(_) => {
-                callback = Some(Callback::ReportFederationExecutions(ReportFederationExecutions {
+                callbacks.push(Callback::ReportFederationExecutions(ReportFederationExecutions {
                     report: Some(FederationExecutionInformationSet::default()),
                 }));
                 Response::ListFederationExecutionsResponse(ListFederationExecutionsResponse {})
             }
             // A wrong answer, as from a server that mixes up its answers.
             Request::GetObjectClassNameRequest(_) => Response::DisconnectResponse(DisconnectResponse {}),
-            _ => raise("SomethingNew", "not in this server".into()),
+            _ => match self.script.lock().unwrap().pop_front() {
+                Some((response, following)) => {
+                    callbacks = following;
+                    response
+                }
+                None => raise("SomethingNew", "not in this server".into()),
+            },
         };
         self.endpoint.respond(now, session, call, &CallResponse { call_response: Some(response) });
-        if callback.is_some() {
-            let body = CallbackRequest { callback_request: callback }.encode_to_vec();
+        for callback in callbacks {
+            let body = CallbackRequest { callback_request: Some(callback) }.encode_to_vec();
             self.endpoint.callback(now, session, body.into());
         }
     }
