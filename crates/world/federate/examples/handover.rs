@@ -41,9 +41,9 @@ pub async fn instructor(server: &str) -> Result<(), Failure> {
     let (aircraft, position) = join(&federate, "Instructor").await?;
     federate.subscribe_object_class_attributes(aircraft, [position]).await?;
     let object = loop {
-        match callbacks.recv().await.ok_or("the session ended")? {
-            Callback::DiscoverObjectInstance(new) => break new.object_instance.unwrap_or_default(),
-            _ => {}
+        let callback = callbacks.recv().await.ok_or("the session ended")?;
+        if let Callback::DiscoverObjectInstance(new) = callback {
+            break new.object_instance.unwrap_or_default();
         }
     };
     Negotiation::acquire(&federate, object, [position], "").finish(&mut callbacks, |_| {}).await?;

@@ -1,4 +1,4 @@
-//! What `meshrti status --ownership` tells of attributes that are handed over.
+//! `meshrti status --ownership` tells of attributes that are handed over.
 
 use serde_json::{Value, json};
 

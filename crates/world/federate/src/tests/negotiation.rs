@@ -157,7 +157,8 @@ async fn a_cancelled_acquisition_ends_in_either_way() {
     assert_eq!(soon(negotiation.settle()).await, Ok(false));
     {
         let mut dropped = pin!(negotiation.finish(&mut callbacks, |_| {}));
-        poll_fn(|cx| Poll::Ready(assert!(dropped.as_mut().poll(cx).is_pending()))).await;
+        let is_pending = poll_fn(|cx| Poll::Ready(dropped.as_mut().poll(cx).is_pending())).await;
+        assert!(is_pending);
     }
     let cancelling =
         Response::CancelAttributeOwnershipAcquisitionResponse(CancelAttributeOwnershipAcquisitionResponse {});

@@ -61,7 +61,7 @@ impl Objects {
     }
 }
 
-/// What federates here have requested of the home of an instance, another node, by attribute.
+/// The requests of federates here to the home of an instance, another node, by attribute.
 fn requested(
     requests: &OpenRequests,
     instance: ObjectInstanceHandle,
