@@ -19,8 +19,6 @@ mod model_of_objects;
 mod objects;
 #[path = "model/op.rs"]
 mod op;
-#[path = "nodes/ownership.rs"]
-mod ownership;
 #[allow(dead_code)] // a part of it is used here
 #[path = "model/run.rs"]
 mod run;
@@ -34,3 +32,5 @@ mod time;
 mod time_exceptions;
 #[path = "nodes/time_status.rs"]
 mod time_status;
+#[path = "nodes/transfer_cost.rs"]
+mod transfer_cost;
