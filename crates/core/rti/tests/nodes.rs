@@ -19,6 +19,8 @@ mod model_of_objects;
 mod objects;
 #[path = "model/op.rs"]
 mod op;
+#[path = "nodes/ownership.rs"]
+mod ownership;
 #[allow(dead_code)] // a part of it is used here
 #[path = "model/run.rs"]
 mod run;

@@ -127,6 +127,31 @@ fn case_76_only_what_is_wanted_is_divested() -> Refused {
 }
 
 #[test]
+fn those_that_wait_ask_the_new_owner() -> Refused {
+    let (_world, a, b, c) = federation(&[])?;
+    b.acquire(1, &["a"], "b")?;
+    c.acquire(1, &["a"], "c")?;
+    a.divest(1, &["a"], "")?;
+    assert_eq!(b.callbacks(), ["acquired(1, a)", "release(1, a, #c)"]);
+    b.divest(1, &["a"], "")?;
+    assert_eq!(c.callbacks(), ["acquired(1, a)"]);
+    Ok(())
+}
+
+#[test]
+fn an_attribute_with_a_new_owner_is_no_longer_offered() -> Refused {
+    let (world, a, b, _c) = federation(&[])?;
+    a.divest(1, &["a"], "")?;
+    b.acquire(1, &["a"], "")?;
+    let d = world.joined("D");
+    d.subscribe("C", &["a"])?;
+    d.skip();
+    d.publish("C", &["a"])?;
+    assert_eq!(d.callbacks(), NOTHING);
+    Ok(())
+}
+
+#[test]
 fn case_77_a_denied_release_ends_all_acquisitions() -> Refused {
     let (_world, a, b, c) = federation(&[])?;
     b.acquire(1, &["a"], "")?;
