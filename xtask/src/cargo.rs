@@ -52,9 +52,9 @@ pub(crate) fn clippy() -> anyhow::Result<()> {
 }
 
 /// The variable with the seed of proptest's cases.
-const SEED: &str = "PROPTEST_RNG_SEED";
+pub(crate) const SEED: &str = "PROPTEST_RNG_SEED";
 /// The variable with the base of the simulated runs' fresh seeds.
-const SEED_BASE: &str = "MESHRTI_SEED_BASE";
+pub(crate) const SEED_BASE: &str = "MESHRTI_SEED_BASE";
 
 /// The tests as the gate runs them. The property tests draw the same cases on every machine;
 /// [`explore`] draws new ones. The simulated runs draw fresh seeds in addition to fixed ones, since

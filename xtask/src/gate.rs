@@ -1,13 +1,13 @@
 //! The gate: all steps in order, cheap ones first, each with its time.
 
-use crate::{cargo, deny, fuzz, generate, layers, mpi, pictures, ratchets, tidy, workspace};
+use crate::{cargo, deny, fuzz, generate, layers, mpi, mutations, pictures, ratchets, tidy, workspace};
 use anyhow::{Context, bail};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 type Step = (&'static str, fn() -> anyhow::Result<()>);
 
-const STEPS: [Step; 14] = [
+const STEPS: [Step; 15] = [
     ("fmt", cargo::fmt),
     ("layers", layers::run),
     ("tidy", tidy::run),
@@ -15,6 +15,7 @@ const STEPS: [Step; 14] = [
     ("deny", deny::run),
     ("gen --check", generate::check),
     ("pictures", pictures::check),
+    ("mutations --check", mutations::check),
     ("clippy", cargo::clippy),
     ("clippy without mpi", mpi::without),
     ("test", cargo::test),

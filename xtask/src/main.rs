@@ -10,6 +10,7 @@ mod gate;
 mod generate;
 mod layers;
 mod mpi;
+mod mutations;
 mod pictures;
 mod ratchets;
 mod soak;
@@ -70,6 +71,9 @@ enum Chore {
     /// Simulate with fresh seeds on all cores, until the time is over. Reports failures with the commands that repeat them,
     /// and failure rates; exits with 1 when a run failed.
     Soak(soak::Soak),
+    /// Make deliberate mistakes in a copy of the last commit, one after the other, and run for each the test that must fail.
+    /// Exits with 1 when a mistake survives.
+    Mutations(mutations::Mutations),
     /// Run the examples in the documentation.
     Doctest,
     /// Build the documentation; a warning is an error.
@@ -115,6 +119,7 @@ fn run(chore: Chore) -> anyhow::Result<()> {
         Chore::Test => cargo::test(),
         Chore::Explore { rounds } => cargo::explore(rounds),
         Chore::Soak(soak) => soak::run(&soak),
+        Chore::Mutations(mutations) => mutations::run(&mutations),
         Chore::Doctest => cargo::doctest(),
         Chore::Doc => cargo::doc(),
         Chore::Mpi => mpi::run(),
