@@ -1,12 +1,12 @@
 //! Mutations: deliberate mistakes, one in each patch, that the tests must notice.
 //!
 //! A patch begins with a description of its mistake and with the arguments of `cargo test` that run
-//! the test which must fail:
+//! the test which must fail, after the variables that it needs:
 //!
 //! ```text
 //! Senders do not vouch for messages on their way.
 //!
-//! Test: -p meshrti-rti --lib nothing_comes_late_and_nobody_waits_for_ever
+//! Test: MESHRTI_SEEDS=2000 -p meshrti-rti --lib nothing_comes_late_and_nobody_waits_for_ever
 //! ```
 //!
 //! The mistakes are made in a copy of the last commit, in the target folder. The copy stays there,
@@ -42,7 +42,7 @@ struct Mutation {
     name: String,
     /// Relative to the root.
     path: String,
-    /// The arguments of `cargo test`.
+    /// Variables, and the arguments of `cargo test`.
     test: Vec<String>,
 }
 
@@ -182,10 +182,9 @@ impl Copy {
     /// Builds a test, which must succeed, and runs it. Returns the times of both as well.
     fn test(&self, test: &[String]) -> anyhow::Result<(Outcome, String)> {
         let begin = Instant::now();
-        call(self.cargo_test().args(["--quiet", "--no-run"]).args(test)).context("it does not compile")?;
+        call(&mut self.cargo_test(&["--quiet", "--no-run"], test)).context("it does not compile")?;
         let built = begin.elapsed();
-        let mut command = self.cargo_test();
-        command.args(test);
+        let mut command = self.cargo_test(&[], test);
         let output = command.output().with_context(|| format!("cannot start {}", spelled(&command)))?;
         let times = format!(
             "build {:.0} s, test {:.1} s",
@@ -197,15 +196,27 @@ impl Copy {
     }
 
     /// `cargo test` in the copy, always with the same seeds.
-    fn cargo_test(&self) -> Command {
-        let mut command = cargo(&["test", "--locked"]);
+    fn cargo_test(&self, options: &[&str], test: &[String]) -> Command {
+        let mut command = cargo(&[&["test", "--locked"], options].concat());
         command.current_dir(&self.tree).env("CARGO_TARGET_DIR", &self.target);
         command.env(cargo::SEED, "1").env(cargo::SEED_BASE, "1");
         // A mutation changes a line, and its test soon fails: to compile takes longer than to run.
         command.env("CARGO_INCREMENTAL", "1");
         command.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0").env("CARGO_PROFILE_DEV_DEBUG", "0");
+        command.env_remove("MESHRTI_SEED").env_remove("MESHRTI_SEEDS");
+        let (variables, arguments) = variables(test);
+        command.args(arguments).envs(variables);
         command
     }
+}
+
+/// The variables before the arguments of a test, and the arguments.
+fn variables(test: &[String]) -> (Vec<(&str, &str)>, &[String]) {
+    let is_option = |word: &String| word.starts_with('-');
+    let variables = test.iter().take_while(|word| !is_option(word)).map_while(|word| word.split_once('='));
+    let variables: Vec<_> = variables.collect();
+    let arguments = &test[variables.len()..];
+    (variables, arguments)
 }
 
 /// Reads the output of `cargo test`.
@@ -236,6 +247,15 @@ mod tests {
         assert!(untested.to_string().contains("no line `Test: "), "{untested}");
         let nameless = parse(path("x"), "Test: -p rti\n--- a/x.rs").unwrap_err();
         assert!(nameless.to_string().contains("which mistake"), "{nameless}");
+    }
+
+    #[test]
+    fn a_test_may_need_variables() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let test = words("A=1 B=x=y -p rti --features=a");
+        assert_eq!(variables(&test), (vec![("A", "1"), ("B", "x=y")], &test[2..]));
+        let test = words("--features=a b=c");
+        assert_eq!(variables(&test), (Vec::new(), &test[..]));
     }
 
     #[test]
