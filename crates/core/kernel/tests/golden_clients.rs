@@ -9,7 +9,9 @@
 //! our own under the file names that they ask for (`chat-hla4.xml` and `chat-evolved.xml` beside
 //! the transcripts; Java sends them in a ZIP archive), to make it possible to keep the recordings
 //! here. In those that begin with `time`, a client in C++ and one in Java share a logical time:
-//! federates of our own, with `range-hla4.xml`, use the services of clause 8.
+//! federates of our own, with `range-hla4.xml`, use the services of clause 8. In those that begin with
+//! `ownership`, a federate of HLA 4 and one of HLA Evolved, again of our own, hand a vehicle of
+//! `vehicle-hla4.xml` back and forth with the services of clause 7.
 
 // The lines of transcripts are implemented in one place. This package may use that of the other
 // one.
@@ -76,4 +78,6 @@ transcripts! {
     java_hla4_resume
     time_cpp_hla4_java_evolved
     time_java_hla4_cpp_evolved
+    ownership_cpp_hla4_java_evolved
+    ownership_java_hla4_cpp_evolved
 }
