@@ -254,22 +254,30 @@ impl Negotiation {
     }
 
     /// Confirm Divestiture (7.6). When one of the new owners has withdrawn, the call is refused for
-    /// all attributes, so that each is tried alone. [`look`](Self::look) finds what succeeded.
+    /// all attributes, so that each is tried alone.
+    ///
+    /// The answer is the outcome: the new owner may have deleted the instance by the next call.
     async fn confirm(&mut self) -> Result<(), FederateError> {
         let attributes: BTreeSet<_> = self.unconfirmed.intersection(&self.open).copied().collect();
         let (federate, instance, tag) = (self.federate.clone(), self.instance, self.tag.clone());
         let confirm = |attributes| federate.confirm_divestiture(instance, attributes, tag.clone());
-        if attributes.is_empty() || confirm(attributes.clone()).await.is_ok() {
+        if attributes.is_empty() {
+            return Ok(());
+        }
+        if confirm(attributes.clone()).await.is_ok() {
+            self.open.retain(|attribute| !attributes.contains(attribute));
+            self.outcome.transferred.extend(attributes);
             return Ok(());
         }
         for attribute in attributes {
             match confirm(BTreeSet::from([attribute])).await {
+                Ok(()) => self.outcome.transferred.extend(self.open.take(&attribute)),
                 Err(error) if error.is(Exception::NoAcquisitionPending) => {} // the RTI will ask again
                 Err(error) if is_too_late(&error) => {
                     self.look().await?;
                     self.outcome.cancelled.extend(self.open.take(&attribute));
                 }
-                answer => answer?,
+                Err(error) => return Err(error),
             }
         }
         Ok(())
