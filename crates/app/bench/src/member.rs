@@ -94,11 +94,11 @@ impl Member {
         received(callback.map_err(|_| stalled(reason))?)
     }
 
-    /// Resigns, deletes the objects, and destroys the federation execution if no federate is left
+    /// Resigns, deletes its objects, divests attributes of others, and destroys the federation execution if no federate is left
     /// in it.
     pub(crate) async fn leave(self, federation: &str) -> Result<(), BenchError> {
         let Self { federate, callbacks, .. } = self;
-        federate.resign_federation_execution(ResignAction::DeleteObjects).await?;
+        federate.resign_federation_execution(ResignAction::DeleteObjectsThenDivest).await?;
         match federate.destroy_federation_execution(federation).await {
             Err(error) if !error.is(Exception::FederatesCurrentlyJoined) => return Err(error.into()),
             _ => {}

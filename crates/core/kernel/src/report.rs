@@ -43,7 +43,9 @@ impl ReportQuery {
             Call::ConnectWithConfigurationAndCredentialsRequest(r) => r.rti_configuration.as_ref(),
             _ => None,
         };
-        let settings = configuration.map_or("", |configuration| &configuration.additional_settings);
+        // Most requests are updates: this must cost them nothing.
+        let Some(configuration) = configuration else { return Self::None };
+        let settings = &configuration.additional_settings;
         if let Some(query) = OwnershipQuery::from_settings(settings) {
             return Self::Ownership(query);
         }
