@@ -7,13 +7,15 @@
 //! ```sh
 //! cargo build --release -p meshrti-kernel --example updates
 //! valgrind --tool=callgrind --toggle-collect='*::steady' \
-//!     target/release/examples/updates NODES UPDATES BATCH
+//!     target/release/examples/updates NODES UPDATES BATCH [timestamp]
 //! ```
 //!
 //! The collected number, divided by UPDATES, is the cost of an update with everything that belongs
 //! to it: its response, the reflect and its report, and the work of this program itself (about 400
 //! instructions). NODES is 1, or 2 for federates at two kernels with a link between them. BATCH
-//! updates come in one read: 1 for round trips, more for floods.
+//! updates come in one read: 1 for round trips, more for floods. With `timestamp` they are in
+//! time-stamp order: the sender regulates and the receiver is constrained, and both advance in
+//! logical time after each batch. Divide by UPDATES then, too: the advances belong to it.
 
 use base::{Address, Moment, NodeKey, Seed};
 use bytes::{Bytes, BytesMut};
@@ -22,6 +24,7 @@ use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
 use hla::api::{self, Message as _};
 use hla::handle::{AttributeHandle, ObjectClassHandle, ObjectInstanceHandle};
+use hla::time::{LogicalTime, LogicalTimeInterval};
 use kernel::{
     Config, ConnId, Kernel, LinkId, LinkInput, LinkOutput, LinkTarget, LinkTerms, NetworkConfig, NoFoms,
     TopologyKind,
@@ -33,6 +36,11 @@ const PAYLOAD: usize = 100;
 /// The budget, in bytes, that a world gives a kernel for each write.
 const BUDGET: usize = 256 << 10;
 const SUCCEEDED: &[u8] = &[0x0a, 0x00];
+/// The allocator of the server: an update allocates several times.
+#[cfg(not(test))]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const FOM: &str = r#"<?xml version="1.0"?>
 <objectModel xmlns="http://standards.ieee.org/IEEE1516-2025">
   <modelIdentification><name>Updates</name><type>FOM</type><version>1.0</version>
@@ -47,14 +55,23 @@ const FOM: &str = r#"<?xml version="1.0"?>
 </objectModel>"#;
 
 fn main() {
-    let numbers: Vec<usize> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
+    let words: Vec<_> = std::env::args().skip(1).collect();
+    let numbers: Vec<usize> = words.iter().filter_map(|word| word.parse().ok()).collect();
+    let is_timed = words.get(3).is_some_and(|word| word == "timestamp");
     let [nodes @ (1 | 2), updates, batch] = numbers[..] else {
-        panic!("what to do: updates NODES UPDATES BATCH, with 1 or 2 nodes");
+        panic!("what to do: updates NODES UPDATES BATCH [timestamp], with 1 or 2 nodes");
     };
+    run(nodes, updates, batch, is_timed);
+}
+
+/// Sends the updates, and asserts that each is reflected once.
+pub(crate) fn run(nodes: usize, updates: usize, batch: usize, is_timed: bool) {
+    let order = if is_timed { "<order>TimeStamp" } else { "<order>Receive" };
+    let fom = FOM.replace("<order>Receive", order);
     let mut world = World::new(nodes);
     let mut subscriber = Federate::open(&mut world, 0);
     let module =
-        api::fom_module::FomModule::File(api::FileFomModule { name: "u.xml".into(), content: FOM.into() });
+        api::fom_module::FomModule::File(api::FileFomModule { name: "u.xml".into(), content: fom.into() });
     let fom_module = Some(api::FomModule { fom_module: Some(module) });
     let federation_name = "updates".to_owned();
     subscriber.call(
@@ -90,22 +107,78 @@ fn main() {
     );
     let Answer::RegisterObjectInstanceResponse(registered) = registered else { panic!("{registered:?}") };
     world.run(Duration::from_secs(2));
-    let update = update(registered.result.unwrap_or_default(), ping.1);
-    steady(&mut world, &mut publisher, &mut subscriber, &update, batch, batch);
+    let object = registered.result.unwrap_or_default();
+    let mut steps = Steps { update: update(object, ping.1, None), object, attribute: ping.1, now: None };
+    if is_timed {
+        steps.begin(&mut world, &mut publisher, &mut subscriber);
+    }
+    steady(&mut world, &mut publisher, &mut subscriber, &mut steps, batch, batch);
     let before = subscriber.callbacks;
-    steady(&mut world, &mut publisher, &mut subscriber, &update, updates, batch);
-    assert_eq!(subscriber.callbacks - before, updates.div_ceil(batch) * batch, "each is reflected once");
+    steady(&mut world, &mut publisher, &mut subscriber, &mut steps, updates, batch);
+    let (batches, grants) = (updates.div_ceil(batch), usize::from(is_timed));
+    assert_eq!(subscriber.callbacks - before, batches * (batch + grants), "each is reflected once");
 }
 
-/// An encoded update of the object.
-fn update(object: ObjectInstanceHandle, attribute: AttributeHandle) -> Bytes {
+/// The updates of each batch, and their logical time.
+struct Steps {
+    update: Bytes,
+    object: ObjectInstanceHandle,
+    attribute: AttributeHandle,
+    /// `None` in receive order.
+    now: Option<LogicalTime>,
+}
+
+impl Steps {
+    /// Lets the publisher regulate time, and the subscriber be constrained.
+    fn begin(&mut self, world: &mut World, publisher: &mut Federate, subscriber: &mut Federate) {
+        let lookahead = Some(interval().into());
+        let regulate = api::EnableTimeRegulationRequest { lookahead };
+        publisher.call(world, Call::EnableTimeRegulationRequest(regulate));
+        subscriber.call(world, Call::EnableTimeConstrainedRequest(api::EnableTimeConstrainedRequest {}));
+        let mut out = BytesMut::new();
+        for _ in 0..100 {
+            world.run(Duration::from_millis(10));
+            publisher.listen(world, &mut out);
+            subscriber.listen(world, &mut out);
+        }
+        self.now = Some(LogicalTime::float64(0.0).expect("a time"));
+    }
+
+    /// Advances to the time of the next batch, whose encoded request is returned.
+    fn next(&mut self) -> Option<Bytes> {
+        let next = self.now?.add(interval()).expect("there is time left");
+        self.now = Some(next);
+        self.update = update(self.object, self.attribute, Some(next));
+        let advance = api::TimeAdvanceRequestRequest { time: Some(next.into()) };
+        let call = Call::TimeAdvanceRequestRequest(advance);
+        Some(api::CallRequest { call_request: Some(call) }.encode_to_vec().into())
+    }
+}
+
+/// The step of each batch, and the lookahead.
+fn interval() -> LogicalTimeInterval {
+    LogicalTimeInterval::float64(1.0).expect("an interval")
+}
+
+/// An encoded update of the object, in time-stamp order if it has a time.
+fn update(object: ObjectInstanceHandle, attribute: AttributeHandle, time: Option<LogicalTime>) -> Bytes {
     let pair =
         api::AttributeHandleValue { attribute_handle: Some(attribute), value: Bytes::from(vec![1; PAYLOAD]) };
-    let call = Call::UpdateAttributeValuesRequest(api::UpdateAttributeValuesRequest {
-        object_instance: Some(object),
-        attribute_values: Some(api::AttributeHandleValueMap { attribute_handle_value: vec![pair] }),
-        user_supplied_tag: Bytes::new(),
-    });
+    let attribute_values = Some(api::AttributeHandleValueMap { attribute_handle_value: vec![pair] });
+    let (object_instance, user_supplied_tag) = (Some(object), Bytes::new());
+    let call = match time {
+        None => Call::UpdateAttributeValuesRequest(api::UpdateAttributeValuesRequest {
+            object_instance,
+            attribute_values,
+            user_supplied_tag,
+        }),
+        Some(time) => Call::UpdateAttributeValuesWithTimeRequest(api::UpdateAttributeValuesWithTimeRequest {
+            object_instance,
+            attribute_values,
+            user_supplied_tag,
+            time: Some(time.into()),
+        }),
+    };
     api::CallRequest { call_request: Some(call) }.encode_to_vec().into()
 }
 
@@ -115,27 +188,35 @@ fn steady(
     world: &mut World,
     publisher: &mut Federate,
     subscriber: &mut Federate,
-    update: &Bytes,
+    steps: &mut Steps,
     updates: usize,
     batch: usize,
 ) {
     let mut out = BytesMut::with_capacity(BUDGET);
     for _ in 0..updates.div_ceil(batch) {
         out.clear();
+        let advance = steps.next();
         for _ in 0..batch {
-            publisher.put(&mut out, MessageType::CallRequest, None, update);
+            publisher.put(&mut out, MessageType::CallRequest, None, &steps.update);
         }
+        publisher.put_if_any(&mut out, advance.as_ref());
         world.give(publisher, &out);
-        world.carry();
-        world.take(publisher, &mut out);
-        world.take(subscriber, &mut out);
-        if !subscriber.report.is_empty() {
-            let report = std::mem::take(&mut subscriber.report);
-            world.give(subscriber, &report);
-            subscriber.report = report;
-            subscriber.report.clear();
+        out.clear();
+        subscriber.put_if_any(&mut out, advance.as_ref());
+        if !out.is_empty() {
+            world.give(subscriber, &out);
         }
-        world.carry();
+        let expected = subscriber.callbacks + batch;
+        loop {
+            world.carry();
+            publisher.listen(world, &mut out);
+            subscriber.listen(world, &mut out);
+            if advance.is_none() || subscriber.callbacks > expected {
+                break;
+            }
+            // Reports of logical time between nodes wait for a timer.
+            world.run(Duration::from_millis(1));
+        }
     }
 }
 
@@ -155,7 +236,9 @@ impl World {
         for number in 1..=2_u64 {
             let seed = Seed(number);
             let name = format!("node-{number}");
-            let mut network = NetworkConfig::new(NodeKey(number), seed, &name, TopologyKind::Tree);
+            // Routers of nodes are told apart by the upper half of a key.
+            let key = NodeKey(number << 32 | number);
+            let mut network = NetworkConfig::new(key, seed, &name, TopologyKind::Tree);
             network.overlay.urls = vec![name.clone()];
             network.bootstrap = (number == 1).then_some(Duration::ZERO);
             if number == 2 {
@@ -183,15 +266,16 @@ impl World {
         }
     }
 
-    /// Carries frames between the kernels until there are none.
+    /// Reads FOM modules and carries frames between the kernels until there are none.
     fn carry(&mut self) {
-        if self.kernels.len() < 2 {
-            return;
-        }
         let mut any = true;
         while any {
             any = false;
-            for from in 0..2 {
+            for from in 0..self.kernels.len() {
+                while let Some(job) = self.kernels[from].poll_job() {
+                    self.kernels[from].finish_job(self.now, job.run());
+                    any = true;
+                }
                 while let Some(output) = self.kernels[from].poll_link() {
                     self.obey(from, &output);
                     any = true;
@@ -285,6 +369,24 @@ impl Federate {
     fn put(&mut self, out: &mut BytesMut, kind: MessageType, to: Option<base::Serial31>, body: &[u8]) {
         let numbers = self.numbers();
         put_hla(out, kind, self.session, numbers, to, body);
+    }
+
+    fn put_if_any(&mut self, out: &mut BytesMut, request: Option<&Bytes>) {
+        if let Some(request) = request {
+            self.put(out, MessageType::CallRequest, None, request);
+        }
+    }
+
+    /// Takes what waits for it, and reports its callbacks.
+    fn listen(&mut self, world: &mut World, out: &mut BytesMut) {
+        world.take(self, out);
+        if !self.report.is_empty() {
+            let report = std::mem::take(&mut self.report);
+            world.give(self, &report);
+            self.report = report;
+            self.report.clear();
+            world.carry();
+        }
     }
 
     /// Joins. Returns the class and the attribute.
