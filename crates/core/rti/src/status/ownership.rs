@@ -82,12 +82,10 @@ impl Rti {
             }
             None => objects.negotiated_instances().into_iter().collect(),
         };
-        let told = &instances[..instances.len().min(MAX_INSTANCES)];
-        let describe = |&instance: &ObjectInstanceHandle| self.instance_ownership(known, objects, instance);
-        Ok(OwnershipStatus {
-            instances: told.iter().filter_map(describe).collect(),
-            omitted: instances.len() - told.len(),
-        })
+        let omitted = instances.len().saturating_sub(MAX_INSTANCES);
+        let told = instances.into_iter().take(MAX_INSTANCES);
+        let describe = |instance: ObjectInstanceHandle| self.instance_ownership(known, objects, instance);
+        Ok(OwnershipStatus { instances: told.filter_map(describe).collect(), omitted })
     }
 
     fn instance_ownership(
