@@ -56,16 +56,8 @@ pub(super) async fn run(args: &Args) -> Outcome {
 }
 
 fn table(plan: &Plan, ownership: &Ownership) -> String {
-    let mut table = Table::new([
-        "transfers",
-        "p50 us",
-        "p99 us",
-        "max us",
-        "floor p50 us",
-        "ratio",
-        "reassigned by a resign",
-        "s",
-    ]);
+    let mut table =
+        Table::new(["transfers", "p50 us", "p99 us", "max us", "floor p50 us", "ratio", "reassigned", "s"]);
     table.line([
         plan.transfers.to_string(),
         figure(ownership.transfers.quantile_us(0.5)),
