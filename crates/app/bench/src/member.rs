@@ -4,6 +4,7 @@ use bytes::Bytes;
 use federate::hla::Exception;
 use federate::hla::api::{JoinResult, ResignAction};
 use federate::{Callback, Callbacks, Federate, FederateError, Updates, fom};
+use hla::api::RegisterObjectInstanceRequest;
 use hla::handle::{AttributeHandle, ObjectClassHandle, ObjectInstanceHandle};
 
 use crate::access::server_options;
@@ -94,8 +95,8 @@ impl Member {
         received(callback.map_err(|_| stalled(reason))?)
     }
 
-    /// Resigns, deletes its objects, divests attributes of others, and destroys the federation execution if no federate is left
-    /// in it.
+    /// Resigns, deletes its objects, divests what it owns of others, and destroys the federation
+    /// execution if no federate is left in it.
     pub(crate) async fn leave(self, federation: &str) -> Result<(), BenchError> {
         let Self { federate, callbacks, .. } = self;
         federate.resign_federation_execution(ResignAction::DeleteObjectsThenDivest).await?;
@@ -142,6 +143,18 @@ pub(crate) fn reflected(callback: Callback) -> Option<Bytes> {
 
 pub(crate) fn stalled(reason: &str) -> BenchError {
     BenchError::Stalled { reason: reason.to_owned(), seconds: PATIENCE.as_secs() }
+}
+
+/// Registers `count` objects as fast as the server takes them.
+pub(crate) async fn register(
+    updates: &Updates,
+    class: ObjectClassHandle,
+    count: usize,
+) -> Result<(), BenchError> {
+    for _ in 0..count {
+        updates.send(RegisterObjectInstanceRequest { object_class: Some(class) }).await?;
+    }
+    Ok(updates.drained().await?)
 }
 
 /// Sends `count` updates of `size` bytes as fast as they are taken.

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use hla::api::RegisterObjectInstanceRequest;
-
 use crate::error::BenchError;
-use crate::member::Member;
+use crate::member::{Member, register};
 use crate::process::Launcher;
 use crate::role;
 use crate::server::{Server, federation_name};
@@ -64,11 +62,7 @@ pub async fn measure(launcher: &Launcher, plan: &Plan) -> Result<Memory, BenchEr
     let idle_cpu =
         server.cpu_s().zip(cpu_before).map(|(after, before)| (after - before) / plan.idle.as_secs_f64());
 
-    let updates = member.federate.updates();
-    for _ in 0..plan.objects {
-        updates.send(RegisterObjectInstanceRequest { object_class: Some(wide) }).await?;
-    }
-    updates.drained().await?;
+    register(&member.federate.updates(), wide, plan.objects).await?;
     let with_objects = server.resident_bytes()?;
     drop(idlers);
     let per = |more: u64, less: u64, count: usize| more.saturating_sub(less) as f64 / count.max(1) as f64;

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use federate::Callback;
-use hla::api::{RegisterObjectInstanceRequest, ResignAction};
+use hla::api::ResignAction;
 use tokio::task::JoinHandle;
 
 use crate::error::BenchError;
-use crate::member::{Member, received, reflected, stalled};
+use crate::member::{Member, received, reflected, register, stalled};
 use crate::process::Launcher;
 use crate::process::{PATIENCE, Process, orders, print_line};
 use crate::role;
@@ -210,11 +210,7 @@ pub(crate) async fn play_owner(server: &str, federation: &str) -> Result<(), Ben
     while let Some(order) = orders.recv().await {
         match order.iter().map(String::as_str).collect::<Vec<_>>()[..] {
             ["register", count] => {
-                let updates = federate.updates();
-                for _ in 0..number(count)? {
-                    updates.send(RegisterObjectInstanceRequest { object_class: Some(class) }).await?;
-                }
-                updates.drained().await?;
+                register(&federate.updates(), class, number(count)?).await?;
                 print_line("registered");
             }
             ["provide", count] => {

@@ -8,14 +8,13 @@ use std::time::{Duration, Instant};
 
 use federate::Callback;
 use hla::api::{
-    AttributeOwnershipAcquisitionRequest, AttributeOwnershipDivestitureIfWantedRequest,
-    RegisterObjectInstanceRequest, ResignAction,
+    AttributeOwnershipAcquisitionRequest, AttributeOwnershipDivestitureIfWantedRequest, ResignAction,
 };
 use hla::handle::ObjectInstanceHandle;
 
 use crate::error::BenchError;
 use crate::floor::Floor;
-use crate::member::{Member, received, stalled};
+use crate::member::{Member, received, register, stalled};
 use crate::process::{Launcher, PATIENCE, orders, print_line};
 use crate::role;
 use crate::role::number;
@@ -158,10 +157,7 @@ pub(crate) async fn play_holder(server: &str, federation: &str) -> Result<(), Be
         match order.unwrap_or_default().iter().map(String::as_str).collect::<Vec<_>>()[..] {
             [] => return Ok(()),
             ["register", count] => {
-                for _ in 0..number(count)? {
-                    updates.send(RegisterObjectInstanceRequest { object_class: Some(ping.class) }).await?;
-                }
-                updates.drained().await?;
+                register(&updates, ping.class, number(count)?).await?;
                 print_line("registered");
             }
             ["resign"] => {

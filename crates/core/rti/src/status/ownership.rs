@@ -7,8 +7,8 @@ use base::Moment;
 use hla::handle::{FederateHandle, ObjectInstanceHandle};
 use serde::{Deserialize, Serialize};
 
-/// At most this many instances are told at once: as many as a person reads, and no more than a
-/// turn of the node allows.
+/// The greatest number of instances in one report. No person reads more of them, and the node
+/// serves no other federate while it describes them.
 const MAX_INSTANCES: usize = 1_000;
 
 /// Attributes and their owners, as one node knows them.
@@ -83,9 +83,9 @@ impl Rti {
             None => objects.negotiated_instances().into_iter().collect(),
         };
         let omitted = instances.len().saturating_sub(MAX_INSTANCES);
-        let told = instances.into_iter().take(MAX_INSTANCES);
+        let reported = instances.into_iter().take(MAX_INSTANCES);
         let describe = |instance: ObjectInstanceHandle| self.instance_ownership(known, objects, instance);
-        Ok(OwnershipStatus { instances: told.filter_map(describe).collect(), omitted })
+        Ok(OwnershipStatus { instances: reported.filter_map(describe).collect(), omitted })
     }
 
     fn instance_ownership(

@@ -10,7 +10,7 @@
 //!   their checks, and calls that wait for another node;
 //! - [`decided`]: decisions as every node applies them; [`offers`]: attributes that are offered;
 //! - [`adoption`]: the decisions of a new home after the loss of the former one;
-//! - [`query`]: queries of ownership; [`status`]: what people are told.
+//! - [`query`]: queries of ownership; [`status`]: owners and open negotiations, for people and tools.
 
 mod adoption;
 mod calls;
