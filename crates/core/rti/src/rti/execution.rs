@@ -221,12 +221,7 @@ impl Execution {
 
     /// Passes a change on to time management.
     fn inform_time(&mut self, shared: &mut Shared, input: TimeInput) {
-        let queued_for = match &input {
-            TimeInput::Queue { to, .. } => Some(*to),
-            TimeInput::Early { .. } | TimeInput::Retracted { .. } | TimeInput::Left(_) => None,
-        };
-        self.time.handle(input);
-        if let Some(federate) = queued_for {
+        if let Some(federate) = self.time.handle(input) {
             self.count_queue(shared, federate);
         }
     }

@@ -4,19 +4,20 @@ use super::{Context, Reply, Serve, Served};
 use crate::control::{Command, NameTable};
 use crate::limits::{INSTANCE_NAMES_MAX, check_count};
 use crate::stamp::Stamp;
+use crate::time::Sending;
 use hla::api::*;
 use hla::handle::ObjectInstanceHandle;
 use hla::{Exception, RtiError};
 use std::collections::BTreeSet;
 
 impl Context<'_> {
-    /// Notes the outcome of a service that sends messages with `stamp`: if some of them were sent
+    /// Notes the outcome of a service that sends messages: if some of them were sent
     /// in time-stamp order, the caller gets the handle by which it can retract them (8.22).
-    fn sent(&mut self, stamp: Stamp, in_time: bool) -> Reply<MessageRetractionReturn> {
+    fn sent(&mut self, sending: Sending, in_time: bool) -> Reply<MessageRetractionReturn> {
         if in_time {
-            self.time.sent(self.federate, stamp, None);
+            self.time.sent(self.federate, sending, None);
         }
-        Reply::Now(retraction(stamp, in_time))
+        Reply::Now(retraction(sending.stamp, in_time))
     }
 }
 
@@ -37,11 +38,11 @@ impl Serve for UpdateAttributeValuesRequest {
 
 impl Serve for UpdateAttributeValuesWithTimeRequest {
     fn serve(self, mut context: Context<'_>) -> Served<MessageRetractionReturn> {
-        let stamp = context.time.stamp(context.federate, self.time.as_ref())?;
+        let sending = context.time.stamp(context.federate, self.time.as_ref())?;
         let (instance, values, tag) = (self.object_instance, self.attribute_values, self.user_supplied_tag);
         let Context { objects, effects, federate, .. } = &mut context;
-        let in_time = objects.update(effects, *federate, instance, values, tag, Some(stamp))?;
-        Ok(context.sent(stamp, in_time))
+        let in_time = objects.update(effects, *federate, instance, values, tag, Some(sending.stamp))?;
+        Ok(context.sent(sending, in_time))
     }
 }
 
@@ -55,11 +56,12 @@ impl Serve for SendInteractionRequest {
 
 impl Serve for SendInteractionWithTimeRequest {
     fn serve(self, mut context: Context<'_>) -> Served<MessageRetractionReturn> {
-        let stamp = context.time.stamp(context.federate, self.time.as_ref())?;
+        let sending = context.time.stamp(context.federate, self.time.as_ref())?;
         let (class, values, tag) = (self.interaction_class, self.parameter_values, self.user_supplied_tag);
         let Context { objects, effects, federate, .. } = &mut context;
-        let in_time = objects.send_interaction(effects, *federate, class, values, tag, Some(stamp))?;
-        Ok(context.sent(stamp, in_time))
+        let in_time =
+            objects.send_interaction(effects, *federate, class, values, tag, Some(sending.stamp))?;
+        Ok(context.sent(sending, in_time))
     }
 }
 
@@ -74,12 +76,13 @@ impl Serve for SendDirectedInteractionRequest {
 
 impl Serve for SendDirectedInteractionWithTimeRequest {
     fn serve(self, mut context: Context<'_>) -> Served<MessageRetractionReturn> {
-        let stamp = context.time.stamp(context.federate, self.time.as_ref())?;
+        let sending = context.time.stamp(context.federate, self.time.as_ref())?;
         let (class, instance) = (self.interaction_class, self.object_instance);
         let (values, tag) = (self.parameter_values, self.user_supplied_tag);
         let Context { objects, effects, federate, .. } = &mut context;
-        let in_time = objects.send_directed(effects, *federate, class, instance, values, tag, Some(stamp))?;
-        Ok(context.sent(stamp, in_time))
+        let in_time =
+            objects.send_directed(effects, *federate, class, instance, values, tag, Some(sending.stamp))?;
+        Ok(context.sent(sending, in_time))
     }
 }
 
@@ -120,12 +123,13 @@ impl Serve for DeleteObjectInstanceWithTimeRequest {
         let call = context.ownership_call(|_| Self::response(MessageRetractionReturn::default()));
         let Context { objects, time, effects, federate, .. } = context;
         let (instance, order) = objects.deletable(federate, self.object_instance)?;
-        let stamp = time.stamp(federate, self.time.as_ref())?.ordered(order);
+        let sending = time.stamp(federate, self.time.as_ref())?;
+        let stamp = sending.stamp.ordered(order);
         // The home does not know this federate's time, so that it deletes in receive order.
         if objects.delete_elsewhere(effects, (instance, federate), &self.user_supplied_tag, call) {
             return Ok(Reply::Later);
         }
-        let retractable = stamp.is_in_time() && time.sent(federate, stamp, Some(instance));
+        let retractable = stamp.is_in_time() && time.sent(federate, sending, Some(instance));
         objects.delete(effects, federate, instance, &self.user_supplied_tag, Some(stamp), !retractable);
         Ok(Reply::Now(retraction(stamp, stamp.is_in_time())))
     }

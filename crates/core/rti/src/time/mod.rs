@@ -41,6 +41,7 @@ mod tests;
 pub(crate) use advance::AdvanceService;
 pub(crate) use network::Query;
 pub(crate) use queue::{Subject, TimedMessage};
+pub(crate) use retraction::Sending;
 pub(crate) use status::Reason;
 pub(crate) use streams::{Progress, Streams};
 
@@ -153,14 +154,16 @@ impl TimeManager {
         self.non_regulated_grant = on;
     }
 
-    /// Handles a change outside.
-    pub(crate) fn handle(&mut self, input: TimeInput) {
+    /// Handles a change outside. Returns a federate whose queue has grown so much that it has to be
+    /// counted again.
+    pub(crate) fn handle(&mut self, input: TimeInput) -> Option<FederateHandle> {
         match input {
-            TimeInput::Queue { to, message } => self.enqueue(to, message),
+            TimeInput::Queue { to, message } => return self.enqueue(to, message).then_some(to),
             TimeInput::Early { to, retraction, time } => self.note_early(to, retraction, time),
             TimeInput::Retracted { retraction, time } => self.retracted_elsewhere(retraction, time),
             TimeInput::Left(federate) => self.leave(federate),
         }
+        None
     }
 
     /// The next request. Grants are searched for when nothing else is left to do.
@@ -182,7 +185,7 @@ impl TimeManager {
         self.clocks.get(&federate).map_or((0, 0), Clock::queued)
     }
 
-    /// The stamp of a message that `sender` sends at `time`.
+    /// The stamp of a message that `sender` wants to send at `time`.
     ///
     /// # Errors
     /// `InvalidLogicalTime`: it is no time of the federation, or the sender regulates time and has
@@ -191,21 +194,24 @@ impl TimeManager {
         &mut self,
         sender: FederateHandle,
         time: Option<&api::LogicalTime>,
-    ) -> Result<Stamp, RtiError> {
+    ) -> Result<Sending, RtiError> {
         let time = self.decode(time)?;
         let receive_order = Stamp {
             time: time.encode(),
             sent: OrderType::Receive,
             retraction: MessageRetractionHandle::INVALID,
         };
-        let Some(clock) = self.clocks.get(&sender) else { return Ok(receive_order) };
-        let Some(bound) = clock.send_bound() else { return Ok(receive_order) };
+        let bound = self.clocks.get(&sender).and_then(|clock| Some((clock, clock.send_bound()?)));
+        let Some((clock, bound)) = bound else {
+            return Ok(Sending { stamp: receive_order, time, is_retractable: false });
+        };
         if !bound.admits(time) {
             let text = format!("this federate may send at {}, not at {time}", bound.describe(self.kind));
             return Err(RtiError::new(Exception::InvalidLogicalTime, text));
         }
         let retraction = clock.sent.next(sender)?;
-        Ok(Stamp { sent: OrderType::Timestamp, retraction, ..receive_order })
+        let stamp = Stamp { sent: OrderType::Timestamp, retraction, ..receive_order };
+        Ok(Sending { stamp, time, is_retractable: !bound.is_at_or_after(time) })
     }
 
     /// Decodes the time of a request.
@@ -248,21 +254,23 @@ impl TimeManager {
         self.events.push_back(TimeEvent::Notify { to, callback });
     }
 
-    fn enqueue(&mut self, to: FederateHandle, message: Box<TimedMessage>) {
-        let Some(clock) = self.clocks.get_mut(&to) else { return };
+    /// Returns whether the queue has to be counted again.
+    fn enqueue(&mut self, to: FederateHandle, message: Box<TimedMessage>) -> bool {
+        let Some(clock) = self.clocks.get_mut(&to) else { return false };
         // A stream that is followed from its beginning brings messages from before its receiver
         // subscribed.
         if !clock.promised.admits(message.time) {
             self.late += 1;
             tracing::debug!(?to, time = %message.time, sender = ?message.sender, "message below a promise");
-            return;
+            return false;
         }
         let is_next = clock.queue.least().is_none_or(|least| message.time < least);
-        clock.queue.insert(message);
+        let is_to_count = clock.queue.insert(message);
         // Needs and bounds depend on the next message only.
         if is_next {
             self.refresh(to);
         }
+        is_to_count
     }
 
     /// Forgets a federate. Its messages stay in the queues of others, and are final.

@@ -14,6 +14,15 @@ use hla::time::LogicalTime;
 use hla::{Exception, RtiError};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// A message that its sender may send.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sending {
+    pub(crate) stamp: Stamp,
+    pub(crate) time: LogicalTime,
+    /// It can be retracted if it is sent in time-stamp order.
+    pub(crate) is_retractable: bool,
+}
+
 /// A message that can still be retracted.
 #[derive(Debug)]
 struct Retractable {
@@ -84,25 +93,23 @@ impl Sent {
 }
 
 impl TimeManager {
-    /// Notes that a message was sent in time-stamp order, with the stamp that
-    /// [`TimeManager::stamp`] gave to it. Returns whether it can be retracted.
+    /// Notes that a message was sent in time-stamp order, as [`TimeManager::stamp`] has allowed since
+    /// the last change of its sender's clock. Returns whether it can be retracted.
     pub(crate) fn sent(
         &mut self,
         sender: FederateHandle,
-        stamp: Stamp,
+        Sending { stamp, time, is_retractable }: Sending,
         deletes: Option<ObjectInstanceHandle>,
     ) -> bool {
-        let Ok(time) = self.kind.decode_time(&stamp.time) else { return false };
         let Some(clock) = self.clocks.get_mut(&sender) else { return false };
         let (_, number) = origin(stamp.retraction);
         clock.sent.count = number;
-        let retractable = clock.send_bound().is_some_and(|bound| !bound.is_at_or_after(time));
-        if retractable {
+        if is_retractable {
             let message = Retractable { time, early: BTreeSet::new(), deletes, streams: Vec::new() };
             clock.sent.retractable.insert(number, message);
             clock.sent.by_time.insert((time, number));
         }
-        retractable
+        is_retractable
     }
 
     /// Notes that a federate has received a message that may still be retracted.

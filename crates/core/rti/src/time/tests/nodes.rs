@@ -348,13 +348,14 @@ impl Sim {
         let node = self.federates[&sender].node;
         let class = class_of(sender);
         let machine = &mut self.nodes[node].time;
-        let Some(stamp) =
+        let Some(sending) =
             machine.stamp(sender, Some(&api::LogicalTime::from(time(at)))).ok().filter(|_| at < LAST)
         else {
             // The federate has closed this time by an earlier advance.
             return;
         };
-        machine.sent(sender, stamp, None);
+        machine.sent(sender, sending, None);
+        let stamp = sending.stamp;
         let subject = Subject::Interaction(InteractionClassHandle(sender.0));
         let message = TimedMessage {
             time: time(at),
@@ -403,7 +404,8 @@ impl Sim {
         let Node { time, federates, .. } = &mut self.nodes[node];
         let message = match event {
             &Event::Retracted(retraction, at) => {
-                return time.handle(TimeInput::Retracted { retraction, time: at });
+                time.handle(TimeInput::Retracted { retraction, time: at });
+                return;
             }
             Event::Message(message) => message,
         };
