@@ -206,8 +206,19 @@ mod tests {
         let widest = text.lines().map(|line| line.chars().count()).max();
         let fits = text.lines().count() <= LINES && widest <= Some(COLUMNS);
         assert!(fits, "{path}: {} lines, {widest:?} columns\n{text}", text.lines().count());
+        check_paragraphs(command, path);
         for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
             check(below, &format!("{path} {}", below.get_name()));
+        }
+    }
+
+    /// Checks that no paragraph is broken into lines by hand: it would be ragged in a narrow terminal.
+    fn check_paragraphs(command: &clap::Command, path: &str) {
+        let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ') && !line.ends_with(':');
+        for (line, next) in text.lines().zip(text.lines().skip(1)) {
+            let is_broken = is_prose(line) && is_prose(next) && !next.starts_with("Exit status: ");
+            assert!(!is_broken, "{path}: the paragraph with `{line}` is broken by hand");
         }
     }
 

@@ -26,8 +26,8 @@ Examples:
   meshrti network reset --name NORFOLK           say what it would forget
   meshrti network reset --name NORFOLK --yes     forget it
 
-A network goes on by itself when a majority of the nodes that voted last is back. This is for the case that they never come: stop
-all nodes of the network that still run, then reset the node that creates networks and start it; the others join it. Do not reset it
+A network goes on by itself when a majority of the nodes that voted last is back. This is for the case that they never come: stop \
+all nodes of the network that still run, then reset the node that creates networks and start it; the others join it. Do not reset it \
 while a part of the old network may still be at work elsewhere: there would be two.")]
 struct Reset {
     /// The name of the node

@@ -27,8 +27,8 @@ Examples:
   meshrti serve --join tcp://norfolk:15160 --link srmp://239.255.44.32:4420,interface=eth0
   mpirun -n 4 meshrti serve --mpi --topology mesh
 
-Without --config, `meshrti.toml` in the present folder is read if it is there; flags overrule it.
-The addresses and `ready` go to the standard output, the log to the standard error. Ctrl-C stops the
+Without --config, `meshrti.toml` in the present folder is read if it is there; flags overrule it. \
+The addresses and `ready` go to the standard output, the log to the standard error. Ctrl-C stops the \
 node after it has told its federates; a second Ctrl-C stops it at once.")]
 pub(crate) struct Args {
     /// The configuration

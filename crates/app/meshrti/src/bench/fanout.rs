@@ -16,8 +16,8 @@ Examples:
   meshrti bench fanout
   meshrti bench fanout --subscribers 10 --size 1k
 
-The subscribers are federates in one process of their own. It gets the same number of reflects in both cases: once from
-updates that every subscriber wants, once from updates that only one wants. A ratio of 1 would mean that an update to
+The subscribers are federates in one process of their own. It gets the same number of reflects in both cases: once from \
+updates that every subscriber wants, once from updates that only one wants. A ratio of 1 would mean that an update to \
 all costs as much as single updates to each.")]
 pub(super) struct Args {
     /// Subscribing federates

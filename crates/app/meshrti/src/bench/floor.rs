@@ -18,7 +18,7 @@ Examples:
   meshrti bench floor
   meshrti bench floor --size 100 --samples 100000
 
-Two processes and a relay process between them, all with blocking threads and TCP_NODELAY: round trips of two hops each
+Two processes and a relay process between them, all with blocking threads and TCP_NODELAY: round trips of two hops each \
 way, and a flood one way. A message has as many bytes as an update or a reflect of that payload has on the wire.")]
 pub(super) struct Args {
     /// Payloads

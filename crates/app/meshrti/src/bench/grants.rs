@@ -17,8 +17,8 @@ Examples:
   meshrti bench grants --federates 1000 --steps 50
   meshrti bench grants --federates 2 --messages 64 --service next-message
 
-All federates regulate and are constrained, so that all of them wait for each other in every step. A grant takes as
-long as the requests of all others and their answers; the processes of the federates need processor time too. The floor
+All federates regulate and are constrained, so that all of them wait for each other in every step. A grant takes as \
+long as the requests of all others and their answers; the processes of the federates need processor time too. The floor \
 is the round trip of an update's octets through a relay. With --messages, the same updates follow in receive order.")]
 pub(super) struct Args {
     /// Federates, spread evenly over the nodes

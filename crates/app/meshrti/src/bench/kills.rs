@@ -25,8 +25,8 @@ Examples:
   meshrti bench kills --nodes 6 --federates 30 --kills 50 --seed 7 --json kills.json
   meshrti bench kills --topology graph --logs ./kills
 
-Nodes and federates are processes of their own. Nodes are killed without a word (SIGKILL), never more than a minority at a time,
-and started again; a federate whose node is gone rejoins at another one. Each federate writes down what it sends
+Nodes and federates are processes of their own. Nodes are killed without a word (SIGKILL), never more than a minority at a time, \
+and started again; a federate whose node is gone rejoins at another one. Each federate writes down what it sends \
 and hears. At the end the logs, and nothing else, are judged by what the guide promises (docs/guide/failures.md).
 Exit status: 0 nothing was lost, 1 something was, or the run was not possible. In that case the logs are kept.")]
 pub(super) struct Args {

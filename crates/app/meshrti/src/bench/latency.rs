@@ -19,8 +19,8 @@ Examples:
   meshrti bench latency --nodes 2                         from a federate at one node to one at another
   meshrti bench latency --server sim-host:15164 --json
 
-A federate updates an object, a federate in another process answers each reflect by an update with the same payload: two
-hops each way through the server. The floor is the same number of bytes through a relay process that only passes them
+A federate updates an object, a federate in another process answers each reflect by an update with the same payload: two \
+hops each way through the server. The floor is the same number of bytes through a relay process that only passes them \
 on. Both take turns in slices, so that noise of the machine meets both. Times are of whole round trips.")]
 pub(super) struct Args {
     /// Payloads

@@ -17,7 +17,7 @@ Examples:
   meshrti bench memory
   meshrti bench memory --federates 100 --objects 1000000
 
-Joined federates that do nothing, then registered objects of a class with 40 attributes; memory is what the system says
+Joined federates that do nothing, then registered objects of a class with 40 attributes; memory is what the system says \
 is in RAM (VmRSS), so it needs Linux. Many federates need many open files in two processes: see `ulimit -n`.")]
 pub(super) struct Args {
     /// Idle federates

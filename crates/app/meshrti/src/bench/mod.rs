@@ -32,7 +32,7 @@ Examples:
   meshrti bench srmp                           multicast on real sockets, against bare UDP
   meshrti bench kills                          six nodes that are killed and come back, and what federates notice
 
-Without --server each benchmark starts a server of its own, in a process of its own, on loopback. The floor is measured
+Without --server each benchmark starts a server of its own, in a process of its own, on loopback. The floor is measured \
 in the same run and takes turns with the server: the same number of bytes through a relay that only passes them on."
 )]
 pub(crate) struct Args {

@@ -15,8 +15,8 @@ Examples:
   meshrti bench objects
   meshrti bench objects --objects 1000000
 
-A canary exchanges round trips with an echo all the time. Meanwhile one federate registers its objects, another one
-subscribes late and discovers all of them, the owner resigns and deletes them, a second owner does the same and is then
+A canary exchanges round trips with an echo all the time. Meanwhile one federate registers its objects, another one \
+subscribes late and discovers all of them, the owner resigns and deletes them, a second owner does the same and is then \
 lost, and a third owner ceases to publish them. The worst round trip of a phase tells how long the phase held others up.")]
 pub(super) struct Args {
     /// Objects of the one federate

@@ -15,8 +15,8 @@ Examples:
   meshrti bench ownership
   meshrti bench ownership --nodes 2 --objects 10000
 
-One federate acquires attributes of another one after the other; the other divests each when it is requested. Then the
-other resigns, and the attributes of all its other objects, which the first federate has requested, pass at once. The
+One federate acquires attributes of another one after the other; the other divests each when it is requested. Then the \
+other resigns, and the attributes of all its other objects, which the first federate has requested, pass at once. The \
 floor is a round trip through a relay, because a transfer goes to the owner and back.")]
 pub(super) struct Args {
     /// Attributes acquired one after the other

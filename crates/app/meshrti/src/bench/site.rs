@@ -16,10 +16,10 @@ Examples:
   meshrti bench site
   meshrti bench site --nodes 10 --rate 1000 --loss 0,1%,5%
 
-A federate at the first node updates an object, federates at all other nodes hear it; nodes and listeners are processes of
-their own. The first line is a full mesh of links (TCP, which loses nothing here); the others share a multicast group on the
-loopback interface, and each node loses that share of what comes to it. Bytes are those that the first node sends for
-an update; `sent again` are its frames that the group was given again, `recovered` frames that nodes had from the group
+A federate at the first node updates an object, federates at all other nodes hear it; nodes and listeners are processes of \
+their own. The first line is a full mesh of links (TCP, which loses nothing here); the others share a multicast group on the \
+loopback interface, and each node loses that share of what comes to it. Bytes are those that the first node sends for \
+an update; `sent again` are its frames that the group was given again, `recovered` frames that nodes had from the group \
 after all, and `asked for` messages that nodes had to ask for over links.")]
 pub(super) struct Args {
     /// Nodes

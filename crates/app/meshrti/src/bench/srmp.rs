@@ -21,8 +21,8 @@ Examples:
   meshrti bench srmp --delays 0            only what messages cost
   meshrti bench srmp --members 200 --wan loss=5%           200 processes: does everybody have everything in the end?
 
-One thread sends to a group and hears it; the figure is how many messages it sends and hears in a second of its
-processor. The floor is two bare UDP sockets in the same thread, with datagrams of the same size, as many in one system
+One thread sends to a group and hears it; the figure is how many messages it sends and hears in a second of its \
+processor. The floor is two bare UDP sockets in the same thread, with datagrams of the same size, as many in one system \
 call. Delays are measured with two threads, without bundling, at --load of what one core carries so.")]
 pub(super) struct Args {
     /// Bytes of a message

@@ -17,11 +17,11 @@ Examples:
   meshrti bench throughput --size 16,100,1k --updates 5000000
   meshrti bench throughput --server sim-host:15164 --json
 
-Reliable updates of one object, sent by one federate without waiting for each, reflected to one federate in another
-process. Every one has to arrive, else the benchmark fails. The floor is a flood of messages of the same length through
+Reliable updates of one object, sent by one federate without waiting for each, reflected to one federate in another \
+process. Every one has to arrive, else the benchmark fails. The floor is a flood of messages of the same length through \
 a relay process that does not look at them.
 
-Processor time is in µs per update: of the server, all nodes together, of the two federates, and of the busiest process of
+Processor time is in µs per update: of the server, all nodes together, of the two federates, and of the busiest process of \
 all, which limits the rate on a machine with a core for each.")]
 pub(super) struct Args {
     /// Payloads

@@ -38,7 +38,7 @@ Examples:
   meshrti demo --seconds 10
   meshrti demo --port 15164        where other federates expect an RTI
 
-On a terminal it runs until Ctrl-C and draws the table in place; elsewhere it runs for 30 seconds and prints the table
+On a terminal it runs until Ctrl-C and draws the table in place; elsewhere it runs for 30 seconds and prints the table \
 every 5. --seconds decides otherwise. With --quiet only the summary at the end is printed.")]
 pub(crate) struct Args {
     /// How long it runs

@@ -23,7 +23,7 @@ Examples:
   meshrti sim grant-scale
   meshrti sim grant-scale --nodes 10 --far 5      # five more nodes whose federates are far ahead or idle
 
-Two workloads: `lock-step` (Time Advance Request; a federate at each node sends a message to all other nodes in each
+Two workloads: `lock-step` (Time Advance Request; a federate at each node sends a message to all other nodes in each \
 step) and `events` (Next Message Request; one message of a hundred leaves the node of its sender).
 Exit status: 1 if the greatest network needs more messages per grant than --ratio-max times the smallest.")]
 pub(super) struct Args {

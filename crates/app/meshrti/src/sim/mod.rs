@@ -29,8 +29,8 @@ Examples:
   meshrti sim mine.toml --replications 5       your own, with the options of its kind
   meshrti sim via-torus --help                 the options of one scenario
 
-Routers and members of groups are those of the server; hosts, links and time are simulated.
-A scenario and a seed give the same figures on every machine and with any --jobs."
+Routers and members of groups are those of the server; hosts, links and time are simulated. A \
+scenario and a seed give the same figures on every machine and with any --jobs."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]

@@ -23,7 +23,7 @@ Examples:
   meshrti srmp recv --wan delay=40ms,loss=10%              hear it as over a bad line
   meshrti srmp logger --interface lo                       repair for all who say --loggers
 
-Without --interface the group is where the system's routes lead; on a machine without a network that is nowhere, and
+Without --interface the group is where the system's routes lead; on a machine without a network that is nowhere, and \
 `--interface lo` is what works."
 )]
 pub(crate) struct Args {
