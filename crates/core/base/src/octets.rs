@@ -75,7 +75,7 @@ pub enum ReadError {
     Value {
         /// The field.
         item: &'static str,
-        /// Offset behind the field, or of it.
+        /// Offset after the field, or of it.
         at: usize,
         /// The rule that the value breaks.
         why: &'static str,
@@ -199,7 +199,7 @@ impl<N: Numbers> Reader<N> {
     /// An octet.
     ///
     /// # Errors
-    /// The message ends too early; so it is for all that follow.
+    /// The message ends too early; the same holds for all that follow.
     #[inline]
     pub fn u8(&mut self, item: &'static str) -> Result<u8, ReadError> {
         let Some(&octet) = self.rest.first() else { return Err(self.truncated(item, 1)) };
@@ -210,7 +210,7 @@ impl<N: Numbers> Reader<N> {
     /// An octet that is 0 or 1.
     ///
     /// # Errors
-    /// It is another one.
+    /// It is neither.
     pub fn flag(&mut self, item: &'static str) -> Result<bool, ReadError> {
         match self.u8(item)? {
             flag @ 0..=1 => Ok(flag == 1),

@@ -1,4 +1,4 @@
-//! Keeps messages from the Raft library that it would answer with a panic.
+//! Shields the Raft library from messages that it would answer with a panic.
 //!
 //! A peer that follows the algorithm never sends such a message: a leader knows from
 //! acknowledgements which entries a follower has, and a follower has only entries that the leader

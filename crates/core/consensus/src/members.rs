@@ -1,8 +1,8 @@
 //! The leader's decision on the next membership change: a pure function of its view.
 //!
 //! A group has an odd number of voters at any time: one more would tolerate no further loss. So
-//! voters come and go in pairs, or one replaces another, in a joint step. Thus growing never brings
-//! the group to one loss from a standstill.
+//! voters come and go in pairs, or one replaces another, in a joint step. Thus growth never leaves
+//! the group one loss away from a standstill.
 
 use std::collections::{BTreeMap, BTreeSet};
 

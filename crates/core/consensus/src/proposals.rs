@@ -116,7 +116,7 @@ impl Proposals {
     pub(crate) fn answered(&mut self, now: Moment, next: u64, first_wait: Duration) {
         self.acked(next);
         // The path to the leader works again. Proposals that the leader lacks need not wait as long
-        // as while it did not.
+        // as they did before.
         self.retries = 0;
         self.retry_at = self.retry_at.min(now + first_wait);
     }
@@ -124,7 +124,7 @@ impl Proposals {
     /// All proposals below `next` are in the log of the leader.
     pub(crate) fn acked(&mut self, next: u64) {
         let next = next.min(self.next());
-        // Progress shows that the path works: the next loss is retried soon again.
+        // Progress shows that the path works: the next loss is again retried soon.
         if next > self.acked {
             self.retries = 0;
         }
@@ -144,8 +144,8 @@ impl Proposals {
             return false;
         }
         self.to = to;
-        // A new leader may lack all that its predecessor acknowledged. Exactly once is kept by the
-        // serial numbers.
+        // A new leader may lack all that its predecessor acknowledged. The serial numbers still
+        // ensure exactly once.
         self.acked = self.first;
         self.sent = self.first;
         self.flight = 0;

@@ -5,9 +5,9 @@
 //!
 //! Handles of other RTIs may have another width, or count from 0. A federate only has to give them
 //! back unchanged, so octets of any width up to 15 are kept: as the number that they represent,
-//! with the width in the top octet, `0xf0 | width`. For our own services such a handle is one that
-//! they never gave out, which ends in an exception. Octets that do not fit (a longer handle, or a
-//! foreign one whose number needs the top octet) decode to the invalid handle.
+//! with the width in the top octet, `0xf0 | width`. Our own services never gave out such a handle,
+//! so it ends in an exception. Octets that do not fit (a longer handle, or a foreign one whose
+//! number needs the top octet) decode to the invalid handle.
 
 use bytes::{Buf, BufMut};
 use prost::encoding::{DecodeContext, WireType, encode_key, skip_field};

@@ -203,7 +203,7 @@ impl LogicalTimeInterval {
     /// This interval minus `other`; strictly less than `self` for any `other` above zero.
     ///
     /// # Errors
-    /// IllegalTimeArithmetic when `other` is the longer; InvalidLogicalTimeInterval when the kinds
+    /// IllegalTimeArithmetic when `other` is longer; InvalidLogicalTimeInterval when the kinds
     /// differ.
     pub fn subtract(self, other: Self) -> Result<Self, RtiError> {
         self.0.same_kind(other.0, Exception::InvalidLogicalTimeInterval)?;
@@ -276,7 +276,7 @@ struct Number {
     bits: u64,
 }
 
-/// Eight octets that are no number of the kind; the error prints them.
+/// Eight octets that are not a number of the kind; the error prints them.
 struct OutOfRange(Number);
 
 impl Number {

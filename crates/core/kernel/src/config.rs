@@ -8,7 +8,7 @@ pub struct Config {
     /// Settings of the services.
     pub rti: rti::Config,
     /// Sessions and their limits. By default a session must connect within 10 s.
-    /// [`resume_window`](fedpro::server::Config::resume_window) applies when a connection went
+    /// [`resume_window`](fedpro::server::Config::resume_window) applies when a connection falls
     /// silent.
     pub sessions: fedpro::server::Config,
     /// How long a joined federate is kept after its own side closed the connection or its process

@@ -25,14 +25,14 @@ use std::rc::Rc;
 /// Contract: after any `&mut` call drain [`Kernel::poll_ready`], call [`Kernel::poll_transmit`] for
 /// each connection named until it has no more, run the job of [`Kernel::poll_job`], and sleep until
 /// [`Kernel::poll_timeout`]. `now` never decreases. Spurious timeouts are harmless. A node of a
-/// network has links besides; `links.rs` adds their contract.
+/// network also has links; `links.rs` adds their contract.
 pub struct Kernel {
     pub(crate) config: Config,
     pub(crate) endpoint: Endpoint,
     pub(crate) rti: Rti,
     source: Rc<dyn FomSource>,
     pub(crate) sessions: Sessions,
-    /// The connection that was just lost was closed by its other side.
+    /// The other side closed the connection that was just lost.
     peer_closed: bool,
     pub(crate) network: Option<Box<Network>>,
     /// Callers that are not read for now because the network is congested, see
@@ -298,7 +298,7 @@ impl Kernel {
         }
     }
 
-    /// When calls no longer wait for this node to become a member of its network, but are refused.
+    /// The moment from which calls are refused and no longer wait for this node's membership.
     fn refusing_at(&self) -> Option<Moment> {
         let network = self.network.as_ref()?;
         Some(network.outside_since()? + network.minority_timeout())
@@ -504,7 +504,7 @@ impl Kernel {
         self.endpoint.respond_encoded(now, key, call, encode_response(&response));
     }
 
-    /// A single node is its own order: it commits proposals at once.
+    /// A single node sets the order itself: it commits proposals at once.
     fn commit(&mut self, now: Moment) {
         if self.network.is_some() {
             return;

@@ -83,7 +83,7 @@ impl Kernel {
         frame
     }
 
-    /// Whether the world should not read from a federate for now: reliable messages of it wait in a
+    /// Whether the world should not read from a federate for now: its reliable messages wait in a
     /// congested link, or memory for its input or output is short. [`Kernel::poll_released`] names
     /// the connection when that is over.
     #[must_use]

@@ -2,8 +2,8 @@
 //! bound.
 //!
 //! The [budget](MemoryBudget) is told the sums after each turn, so that within a turn no call has
-//! to look at it. A use can exceed its bound by the growth within one turn, which the size of one
-//! read from a connection bounds.
+//! to look at it. A use can exceed its bound by the growth within one turn, which is limited by the
+//! size of one read from a connection.
 
 use crate::Kernel;
 use base::{MemoryActions, MemoryBudget, MemoryStatus, MemoryUse, Moment, Room};
@@ -232,8 +232,8 @@ impl Kernel {
         true
     }
 
-    /// While memory for output is short, pauses clients that do not read their output. When none is
-    /// left, the client with the most output loses it.
+    /// While memory for output is short, pauses clients that do not read their output. If none is
+    /// left to pause, the client with the most output loses it.
     fn review_output(&mut self, now: Moment) -> bool {
         let of = MemoryUse::Queues;
         let room = self.memory.budget.room(of, 0);

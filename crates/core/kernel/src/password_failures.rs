@@ -4,7 +4,7 @@ use base::{Address, Deadlines, Moment};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Limit of the addresses that are remembered. Beyond it the one whose window ends first is
+/// Limit on the addresses that are remembered. Beyond it, the one whose window ends first is
 /// forgotten: counting would not slow down an attacker with thousands of addresses anyway.
 const ADDRESSES_MAX: usize = 4_096;
 

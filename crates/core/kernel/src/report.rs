@@ -1,4 +1,4 @@
-//! The report that `meshrti status` shows of a network. Any node supplies it, through the Federate
+//! The report on a network that `meshrti status` shows. Any node supplies it, through the Federate
 //! Protocol.
 //!
 //! A federate connects with the additional setting [`REPORT_SETTING`]. The message of the response
@@ -360,7 +360,7 @@ fn federation(status: &FederationStatus) -> FederationReport {
     FederationReport { name: status.name.clone(), instances: status.instances, unowned: status.unowned }
 }
 
-/// The address of a caller and, if its connection is lost, the time for which it is waited for.
+/// The address of a caller and, if its connection is lost, how long it is still waited for.
 pub(crate) type Presence<'a> = dyn Fn(CallerId) -> Option<(Address, Option<Duration>)> + 'a;
 
 fn elsewhere(federations: &[FederationStatus], node_name: impl Fn(NodeId) -> String) -> Vec<PlaceReport> {
@@ -393,7 +393,7 @@ fn node_report(now: Moment, status: &NetworkStatus, node: &NodeView) -> NodeRepo
     let member = status.members.iter().find(|member| member.key == node.key);
     let mut summary: Option<NodeSummary> = serde_json::from_slice(&node.info).ok();
     if let (Some(summary), true) = (&mut summary, node.key == status.key) {
-        // Of its own links a node knows more than it last announced, because announcements are
+        // A node knows more of its own links than it last announced, because announcements are
         // bounded.
         summary.links = LinkEndReport::all(&status.links, |link| status.traffic.get(&link).copied());
         summary.groups = status.groups.clone();

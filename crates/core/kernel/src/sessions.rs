@@ -14,8 +14,8 @@ pub(crate) struct Session {
     pub(crate) caller: CallerId,
     /// The connection that carries it, or carried it last.
     conn: ConnId,
-    /// A call of it waits until all nodes agree on its order. Later calls wait behind it, because
-    /// the calls of one federate are served in order.
+    /// One of its calls waits until all nodes agree on its order. Later calls wait behind it,
+    /// because the calls of one federate are served in order.
     waiting: bool,
     /// Bounded by the endpoint's limit on outstanding calls. The calls stay encoded, because a
     /// decoded call may take a multiple of the memory.
@@ -50,13 +50,13 @@ impl Sessions {
         entry.take_if(|session| session.key == key).map(|session| session.caller)
     }
 
-    /// The caller that a session is.
+    /// The caller of a session.
     pub(crate) fn caller(&self, key: SessionKey) -> Option<CallerId> {
         let session = self.slots.get(key.slot())?.as_ref()?;
         (session.key == key).then_some(session.caller)
     }
 
-    /// The session that a caller has.
+    /// The session of a caller.
     pub(crate) fn key(&self, caller: CallerId) -> Option<SessionKey> {
         Some(self.of(caller)?.key)
     }

@@ -183,7 +183,7 @@ impl NextLinks {
     }
 
     /// Lets switch `at` forward traffic to switch `to` over its neighbour `via`. False when `via`
-    /// is no neighbour.
+    /// is not a neighbour.
     pub fn set(&mut self, topology: &Topology, at: u32, to: u32, via: u32) -> bool {
         let link = link_between(topology, at, via);
         if let Some(link) = link {

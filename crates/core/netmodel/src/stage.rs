@@ -71,14 +71,14 @@ impl Bucket {
         Self { rate, tokens: rate.depth as f64, since: Picos::ZERO }
     }
 
-    /// The time that `bytes` take which begin at `begin`, not before the last bytes have gone;
-    /// spends no tokens.
+    /// The time that `bytes` take if they begin at `begin`, but not before the last bytes have
+    /// gone; spends no tokens.
     pub(crate) fn time_of(&self, begin: Picos, bytes: u64) -> (Picos, f64) {
         let grown = begin.since(self.since).0 as f64 * self.rate.sustained.bytes_per_ps();
         self.rate.time_of(bytes, (self.tokens + grown).min(self.rate.depth as f64))
     }
 
-    /// As [`Bucket::time_of`], but spends the tokens.
+    /// Like [`Bucket::time_of`], but spends the tokens.
     pub(crate) fn take(&mut self, begin: Picos, bytes: u64) -> Picos {
         let (time, left) = self.time_of(begin, bytes);
         (self.tokens, self.since) = (left, begin + time);

@@ -88,8 +88,8 @@ impl fmt::Debug for Picos {
     }
 }
 
-/// Writes the time in the largest unit in which it is a whole number: `2450ns`. No time is `0s`,
-/// since nobody means picoseconds by it.
+/// Writes the time in the largest unit in which it is a whole number: `2450ns`. A zero time is
+/// `0s`, since nobody means picoseconds by that.
 impl fmt::Display for Picos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 == 0 {
@@ -165,7 +165,7 @@ impl Share {
         self.0 as f64 / WHOLE as f64
     }
 
-    /// The bound below which a random number of 64 bits is with the probability of this share (to
+    /// The bound below which a random 64-bit number falls with the probability of this share (to
     /// one in 2^64).
     pub fn bound(self) -> u64 {
         let bound = (u128::from(self.0) << 64) / u128::from(WHOLE);

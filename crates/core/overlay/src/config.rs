@@ -34,8 +34,8 @@ pub const NODES_MAX: usize = 16_384;
 pub enum TopologyKind {
     /// A tree of routers.
     Tree,
-    /// Every node a triad, linked to every other one. A node connects to the nodes that it learns
-    /// of, even if nobody configured them.
+    /// Each node is a triad, linked to all others. A node connects to the nodes that it learns of,
+    /// even if nobody configured them.
     Mesh,
     /// A hypercube of routers.
     Hypercube,
@@ -109,8 +109,8 @@ pub struct Timing {
     /// A link on which nothing but answers has been sent for this long carries a keep-alive.
     /// Default 500 ms.
     pub keep_alive: Duration,
-    /// A link on which nothing has been heard for this long is dead. After links to the same node
-    /// that died before `steady_after`, the next one may be silent for up to four times as long.
+    /// A link on which nothing has been heard for this long is dead. If earlier links to the node
+    /// died before `steady_after`, the next one may be silent up to four times as long.
     /// Default 2.5 s.
     pub silence_max: Duration,
     /// A link on which no greetings have been exchanged within this time is closed. Default 3 s.
@@ -146,8 +146,8 @@ pub struct Timing {
     pub backoff: Backoff,
     /// A larger difference between the clocks of two nodes causes a warning. Default 1 s.
     pub clock_tolerance: Duration,
-    /// A node that is in no network yet is refused by a node that is in one when their clocks
-    /// differ by more than this. Default 60 s.
+    /// A node in a network refuses one without a network if their clocks differ by more than this.
+    /// Default 60 s.
     pub clock_max: Duration,
 }
 
@@ -165,13 +165,13 @@ impl Default for Timing {
             settle: Duration::from_millis(10),
             settle_max: Duration::from_millis(160),
             info_interval: Duration::from_secs(1),
-            // Longer than a restart of a host takes, so that a node that comes back is still known
-            // by its name.
+            // Longer than a host takes to restart, so that a returning node is still known by its
+            // name.
             forget_after: Duration::from_secs(300),
             // The map may name a link that is just being replaced. A cycle that lasts for several
             // round trips of a wide-area network is real.
             cycle_after: Duration::from_millis(200),
-            // Two nodes that both just joined get their link by themselves within this time.
+            // Two nodes that have both just joined link to each other within this time.
             tunnel_after: Duration::from_secs(1),
             tunnel_retry: Duration::from_millis(500),
             learn_after: Duration::from_secs(2),
@@ -179,7 +179,7 @@ impl Default for Timing {
             // A node that has just been started again is reached after tens of milliseconds; one
             // that is down costs a connection every five seconds.
             backoff: Backoff::default(),
-            // Logs of two hosts can be compared by eye up to this.
+            // Up to this difference, logs of two hosts can be compared by eye.
             clock_tolerance: Duration::from_secs(1),
             clock_max: Duration::from_secs(60),
         }
@@ -212,12 +212,12 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            // Four times the nodes that were simulated. A digest of this many fits into a frame.
+            // Four times as many nodes as were simulated. A digest of this many fits into a frame.
             nodes_max: 4_096,
             map_bytes_max: 64 << 20,
             links_max: NEIGHBOURS_MAX,
             body_bytes_max: 64 << 20,
-            // On a link of 10 Mbit/s a piece takes 13 ms: so long may it delay an urgent message.
+            // A piece takes 13 ms on a link of 10 Mbit/s, and may delay an urgent message by that.
             piece_bytes_max: 16 << 10,
             // It has to hold the longest body, see `checked`.
             queue_bytes_max: 64 << 20,

@@ -61,7 +61,7 @@ pub enum SendError {
     /// There is no tunnel to that node: it has a link of its own, or no tunnel can be made.
     #[error("there is no tunnel to node {0}")]
     NoTunnel(NodeKey),
-    /// As much is in flight in the tunnel as its limit allows;
+    /// The bytes in flight in the tunnel have reached its limit;
     /// [`Event::TunnelReady`](crate::Event::TunnelReady) follows.
     #[error("the tunnel to node {0} takes no more for now")]
     Full(NodeKey),
@@ -83,7 +83,7 @@ pub enum FrameError {
     /// The greeting does not start with [`MAGIC`](crate::MAGIC).
     #[error("the greeting starts with {got:#010x}, not {:#010x}", wire::MAGIC)]
     Magic {
-        /// The number that stands there.
+        /// The number found there.
         got: u32,
     },
     /// Another version of the protocol.
@@ -95,7 +95,7 @@ pub enum FrameError {
     /// A field cannot be read.
     #[error(transparent)]
     Field(#[from] ReadError),
-    /// A frame that may not come at this time.
+    /// A frame that is not allowed at this point.
     #[error("{item} where {wanted} is due")]
     Unexpected {
         /// The frame that came.
@@ -146,7 +146,7 @@ pub enum Refusal {
         /// The network of that node.
         to: u64,
     },
-    /// This node has given up the peer's network and looks for the one to which that yields.
+    /// This node has given up the peer's network and looks for the one that network yields to.
     #[error("network {network:016x} yields to another one, which node {name} looks for")]
     GivenUp {
         /// Name of this node.
@@ -204,7 +204,7 @@ pub enum Refusal {
         /// The peer's setting.
         theirs: bool,
     },
-    /// Another node answered than the one that was configured.
+    /// The node that answered is not the configured one.
     #[error("at {url} is node {got}, not {expected}: correct the address or the name")]
     OtherNode {
         /// URL of the target.

@@ -15,7 +15,7 @@ pub enum Via {
     Tunnel,
 }
 
-/// A condition that deserves a warning and stops nothing.
+/// A condition that deserves a warning but stops nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Warning {
@@ -51,8 +51,7 @@ pub enum Event {
         /// The URL.
         url: String,
     },
-    /// Close the link after the frames that were taken from it. The overlay has already forgotten
-    /// it.
+    /// Close the link after sending the frames taken for it. The overlay has already forgotten it.
     Close {
         /// The link.
         link: LinkId,
@@ -93,8 +92,8 @@ pub enum Event {
         /// The terms of the initiator.
         terms: Bytes,
     },
-    /// Channel frames no longer go to the node: forget its router clients. Channel frames that
-    /// still come from the link before the next `PathUp` are to be dropped.
+    /// Channel frames no longer go to the node: forget its router clients. Drop channel frames that
+    /// still come from the link before the next `PathUp`.
     PathDown {
         /// The node.
         neighbour: NodeKey,

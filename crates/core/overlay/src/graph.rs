@@ -57,7 +57,7 @@ impl Routes {
 }
 
 /// Cost of a link by its round trip: 1 below a millisecond, otherwise one plus the largest power of
-/// two that is not above the milliseconds. The steps are coarse so that small changes of the round
+/// two that is not above the milliseconds. The steps are coarse so that small changes in the round
 /// trip move no path.
 pub(crate) fn cost(rtt_micros: u32) -> u32 {
     match rtt_micros / 1_000 {
@@ -127,7 +127,7 @@ fn edges(own: usize, links: &BTreeMap<NodeKey, u32>, map: &Map, keys: &[NodeKey]
 /// Cost, hops and next node of a path.
 type Cost = (u64, u32, usize);
 
-/// Dijkstra's algorithm. Of two paths with one cost the one with fewer hops wins, then the one
+/// Dijkstra's algorithm. Of two paths with equal costs, the one with fewer hops wins, then the one
 /// through the smaller neighbour.
 fn shortest(own: usize, edges: &[Step], nodes: usize) -> Vec<Option<Cost>> {
     let mut around: Vec<Vec<(usize, u32)>> = vec![Vec::new(); nodes];

@@ -13,7 +13,7 @@ use base::{is_same_creator, network_since};
 pub(crate) struct NetworkIdentity {
     /// Number of the network; 0: none.
     pub(crate) network: u64,
-    /// See [`Overlay::set_quorum_size`](crate::Overlay::set_strength).
+    /// See [`Overlay::set_quorum_size`](crate::Overlay::set_quorum_size).
     pub(crate) quorum_size: u32,
 }
 

@@ -1,20 +1,20 @@
 //! The network of nodes: its members, their links, and the transport of messages from any node to
 //! any other.
 //!
-//! [`Overlay`] is the part of one node, a machine without sockets, clocks or threads. The world
-//! reports links that come and go, and frames. It polls for [events](Event), for links that are
-//! [ready](Overlay::poll_ready) and for their frames. Contents of the channels of a link (the
+//! [`Overlay`] is one node's part: a machine without sockets, clocks or threads. The world reports
+//! frames, and links that come and go. It polls for [events](Event), for links that are
+//! [ready](Overlay::poll_ready) and for their frames. The contents of a link's channels (the
 //! router's frames) do not pass through the overlay, except in tunnels.
 //!
 //! - **Links.** The initiator greets, the acceptor answers, the initiator accepts. Each end may
-//!   [refuse](Refusal), and the other one learns why. Of two links between the same nodes one
+//!   [refuse](Refusal), and the other one learns why. Of two links between the same nodes, one
 //!   stays. Links that fall silent are given up. The initiator then connects again, with waits that
 //!   double.
 //! - **Map.** Every node announces itself and its neighbours to all others whenever something
 //!   changes. A connection counts when both ends announce it. Routes and one spanning tree are
 //!   computed from the map; all nodes with the same map compute the same tree.
-//! - **Paths.** In a tree or graph channel frames use the links of the spanning tree. The other
-//!   links stand by (with redundancy) or are refused as cycles. In a mesh or hypercube all links
+//! - **Paths.** In a tree or graph, channel frames use the links of the spanning tree. The other
+//!   links stand by (with redundancy) or are refused as cycles. In a mesh or hypercube, all links
 //!   are used; while a link is down, a tunnel over other nodes takes its place.
 //! - **Unicast.** Messages from any node to any other travel over relays, in parts. They are best
 //!   effort, and each loss is counted. Urgent messages go first, and destinations take turns.

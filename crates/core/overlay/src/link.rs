@@ -8,7 +8,7 @@ use bytes::Bytes;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// Number of the last round trips that are kept; the shortest of them counts.
+/// How many of the last round trips are kept; the shortest one counts.
 const ROUND_TRIPS: usize = 8;
 /// Round trips that differ by less than this are not announced.
 const RTT_NEWS_MICROS: u32 = 2_000;
@@ -37,11 +37,11 @@ pub(crate) enum Ready {
 }
 
 /// The agreement of both ends to use a link as a path for channel frames. Each side numbers its
-/// willingness; the path is up when each knows that the other one knows. Since links keep order, no
-/// frame of an earlier agreement arrives after a new agreement.
+/// consent; the path is up when each knows that the other knows. Since links keep order, no frame
+/// of an earlier agreement arrives after a new agreement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Path {
-    /// Number of this side's willingness; 0: not willing.
+    /// Number of this side's consent; 0: none.
     pub(crate) mine: u32,
     /// The last number of the other side.
     pub(crate) theirs: u32,
@@ -51,7 +51,7 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// Sets this side's willingness. Returns whether the other side must be told.
+    /// Gives or withdraws this side's consent. Returns whether the other side must be told.
     pub(crate) fn want(&mut self, want: bool) -> bool {
         if want == (self.mine != 0) {
             return false;
@@ -175,7 +175,7 @@ impl Link {
         }
     }
 
-    /// The time from its first frame as a link to a neighbour to the last one that was heard.
+    /// The time from when the link came up to the last frame that was heard.
     pub(crate) fn heard_for(&self) -> Duration {
         self.last_heard.since(self.up_since)
     }
@@ -197,8 +197,7 @@ impl Link {
 
     /// The shortest of the last round trips, in microseconds; 0 before the first.
     pub(crate) fn rtt_micros(&self) -> u32 {
-        // The least of several: queues only ever add to a round trip, and the path is what is to be
-        // measured.
+        // The least of several: queues only add to a round trip, and the path is to be measured.
         self.rtts.iter().copied().min().unwrap_or(0)
     }
 
@@ -211,8 +210,8 @@ impl Link {
                 let wide = |small: u32, large: u32| {
                     u64::from(large) > 2 * u64::from(small) + u64::from(RTT_NEWS_MICROS)
                 };
-                // A new cost makes every node compute its routes again. It is worth that when it
-                // doubles.
+                // A new cost makes every node compute its routes again. Only a doubling or halving
+                // is worth that.
                 if wide(advertised, rtt) || wide(rtt, advertised) { rtt } else { advertised }
             }
             None => rtt,

@@ -5,7 +5,7 @@ use crate::wire::Piece;
 use base::NodeKey;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Bytes that a waiting piece counts in addition to its part.
+/// Bytes counted for a waiting piece in addition to its part.
 const PIECE_BYTES: usize = 64;
 
 /// Waiting unicasts of one class.

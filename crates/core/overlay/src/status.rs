@@ -141,7 +141,7 @@ pub struct OverlayStats {
     pub new_entries: u64,
     /// Entries for which the map had no room.
     pub entries_without_room: u64,
-    /// Times that a neighbour's map differed from this node's for long and the two were compared.
+    /// Times that a neighbour's map differed from this node's for long enough to be compared.
     pub repairs: u64,
     /// Announcements of this node.
     pub announcements: u64,

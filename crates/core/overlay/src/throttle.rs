@@ -1,5 +1,5 @@
-//! A limit on how often something is done: at once after a calm, and less and less often while the
-//! reasons for it do not cease.
+//! A limit on how often something is done: at once after a calm, and ever less often while the
+//! reasons for it persist.
 
 use base::Moment;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! One end of a tunnel: it carries channel frames to a node without a link, in order and without
-//! loss, as unicasts over other nodes. When acknowledgements fail to come, it sends all frames
-//! again from the first unacknowledged one on.
+//! loss, as unicasts over other nodes. If no acknowledgement comes, it resends all frames from the
+//! first unacknowledged one on.
 //!
 //! Of the two ends the one with the larger key opens the tunnel. Each opening has a new epoch;
 //! frames of an old epoch are ignored.
@@ -11,9 +11,9 @@ use bytes::Bytes;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Bytes that a frame in flight counts in addition to its own.
+/// Bytes counted for a frame in flight in addition to its own.
 const FRAME_BYTES: usize = 64;
-/// The wait before a repetition doubles this many times at most.
+/// The wait before a repetition doubles at most this many times.
 const REPEATS_DOUBLING: u32 = 4;
 
 /// The stage of a tunnel.

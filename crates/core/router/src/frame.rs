@@ -33,7 +33,7 @@
 //! A best-effort frame holds only messages that may be dropped, and fragments of such messages, on
 //! FIFOs 1 to 5. Its transfers may interleave, and their parts arrive in any order.
 //!
-//! Each record of type 5 with a message of another class than `Control`, and each fragment on FIFOs
+//! Each record of type 5 with a message of a class other than `Control`, and each fragment on FIFOs
 //! 2 to 5, uses credit for its length, header included, unless it is in a best-effort frame. A
 //! sender with any credit left may send one whole record.
 

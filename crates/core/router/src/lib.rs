@@ -71,9 +71,9 @@
 //!
 //! Every message carries the place where it entered the network and its number there
 //! ([`MessageId`]). A router forwards a number once, so that a network with loops delivers exactly
-//! once. In a topology that [checks](topology::Topology::check) no message ever arrives twice.
-//! Interest and advertisements that go round a loop keep themselves alive, which costs traffic, not
-//! correctness.
+//! once. In a topology that passes the [check](topology::Topology::check), no message ever arrives
+//! twice. Interest and advertisements that go round a loop keep themselves alive, which costs
+//! traffic, not correctness.
 //!
 //! Start at [`Router`] and its contract; the hot path is in `router/forward.rs`.
 

@@ -32,7 +32,7 @@ impl MemoryPipe {
         self.carry_noting(now, routers, &mut |_| ()).map(|(moved, _)| moved)
     }
 
-    /// As [`MemoryPipe::carry`]; also returns whether the congestion of either end changed.
+    /// Like [`MemoryPipe::carry`], but also returns whether the congestion of either end changed.
     fn carry_noting<M: Message, I: Interest<Topic = M::Topic>>(
         &self,
         now: Moment,
@@ -73,9 +73,9 @@ pub fn pump<M: Message, I: Interest<Topic = M::Topic>>(
     pump_until(now, routers, pipes, &mut |_| ())
 }
 
-/// As [`pump`]; also adds to `waits_in` the congested pipes, by router and client, in which a moved
-/// message waits that must not be dropped. The list is sorted and without duplicates. After a local
-/// source has submitted a message, it has to wait for these pipes and those of
+/// Like [`pump`], but also adds to `waits_in` the congested pipes, by router and client, in which a
+/// moved message waits that must not be dropped. The list is sorted and without duplicates. After a
+/// local source has submitted a message, it has to wait for these pipes and those of
 /// [`Submitted::waits_in`](crate::Submitted::waits_in). It may go on when each of them is named in
 /// an [`Event::Relieved`](crate::Event::Relieved) of its router, or is removed.
 ///

@@ -97,7 +97,7 @@ struct BestEffortTransfer {
 #[derive(Debug)]
 pub(crate) struct BestEffortReassembly {
     transfers: VecDeque<BestEffortTransfer>,
-    /// Transfers that were completed or given up lately, so that their late fragments are
+    /// Transfers that were completed or given up recently, so that their late fragments are
     /// recognized.
     done: VecDeque<(usize, u32)>,
     cost: usize,

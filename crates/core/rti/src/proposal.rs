@@ -1,5 +1,4 @@
-//! Proposals to the control plane, and the calls that wait: for their outcome, or for work in
-//! slices.
+//! Proposals to the control plane, and the calls that wait for their outcome or for work in slices.
 
 use crate::control::Command;
 use base::id;

@@ -138,8 +138,8 @@ impl Rti {
         }
     }
 
-    /// The one entry point of all calls. A call is checked by its row of the call table and counted
-    /// before it is served. The row also decides which context the service gets.
+    /// The one entry point of all calls. A call is checked against its row of the call table and
+    /// counted before it is served. The row also decides which context the service gets.
     fn serve(&mut self, caller: CallerId, call: CallId, request: Call) -> Served<Answer> {
         match_call!(request, {
             Nothing(request) => self.serve_session(caller, request),
@@ -226,8 +226,8 @@ impl Rti {
         Ok(served?.map(R::response))
     }
 
-    /// The only node of a network replicates nothing, but what federates may still send is accounted
-    /// for by streams: they must be there before the first federate in logical time.
+    /// The only node of a network replicates nothing. But streams account for what federates may
+    /// still send, so they must exist before the first federate in logical time.
     fn prepare_for_time(&mut self, service: &Service) {
         if service.group == ServiceGroup::TimeManagement
             && self.control.is_network()
@@ -318,7 +318,7 @@ impl Rti {
     }
 }
 
-/// Checks a call by the call table, and counts it if it is to be served.
+/// Checks a call against the call table, and counts it if it is to be served.
 fn admit<'a>(
     callers: &'a mut BTreeMap<CallerId, Caller>,
     calls: &mut [u64],

@@ -9,7 +9,7 @@ use router::WireError;
 /// The logical time that a sender gave to a message, the message's sent order, and its identity for
 /// Retract (8.22).
 ///
-/// The *received* order depends on each receiver, and is therefore no part of it.
+/// The *received* order depends on each receiver, and is therefore not part of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Stamp {
     /// The encoded time, valid for the federation's time implementation.

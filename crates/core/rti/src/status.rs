@@ -26,12 +26,12 @@ pub struct FederationStatus {
     pub instances: usize,
     /// Those of them without an owner: federates that were lost or resigned have left them behind.
     pub unowned: usize,
-    /// Its joined federates of this node, by handle.
+    /// Its federates joined at this node, by handle.
     pub federates: Vec<FederateStatus>,
     /// The name of the federate of this node that holds up others most in logical time: the one
     /// with the least time stamp that it may still send. `None` if none here regulates time.
     pub least: Option<String>,
-    /// The names of its federates of other nodes, with their nodes.
+    /// The names of its federates at other nodes, with those nodes.
     pub elsewhere: Vec<(String, NodeId)>,
 }
 
@@ -54,7 +54,7 @@ pub struct FederateStatus {
     pub time: Option<TimeStatus>,
 }
 
-/// The state of a federate in logical time. Times are in the form of people.
+/// The state of a federate in logical time. Times are in human-readable form.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct TimeStatus {
     /// Its logical time.
@@ -76,7 +76,7 @@ pub struct TimeStatus {
     pub lasts_ms: u64,
     /// Names of the federates that hold it up: the first holds up the federate, the second the
     /// first, and so on. Ends with one that does not wait or is connected to another node, whose
-    /// name is then told too.
+    /// name is then given too.
     pub waits_for: Vec<String>,
     /// Other causes of its wait, if its node is one of a network: nodes that have not answered, and
     /// messages on their way.
@@ -130,7 +130,7 @@ impl Rti {
         federation.member(handle).map(|member| member.name.clone())
     }
 
-    /// The reason for people.
+    /// The reason, worded for people.
     fn describe_reason(&self, federation: &Federation, reason: &Reason) -> String {
         let name = |node: NodeId| self.node_name(node);
         match reason {

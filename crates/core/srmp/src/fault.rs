@@ -41,7 +41,7 @@ faults! {
     BadLength = "rx_bad_length",
     /// The profile has no such flags, or they exclude each other.
     BadFlags = "rx_bad_flags",
-    /// The sender is 0, which is no member.
+    /// The sender is 0, which denotes no member.
     BadSender = "rx_bad_sender",
     /// A message or record runs beyond the end of its datagram or of itself.
     Truncated = "rx_truncated",

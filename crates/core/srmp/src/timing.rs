@@ -67,7 +67,7 @@ pub struct Timing {
     pub member_timeout: Duration,
     /// A data element that is not announced for this long is no longer asked for. Default 60 s.
     pub data_lost: Duration,
-    /// An own data element that is not sent for this long is no longer announced
+    /// A data element of this member that is not sent for this long is no longer announced
     /// (`dataID_Timeout`). Default none.
     pub data_timeout: Option<Duration>,
     /// The greatest round-trip time of a group, as assumed until its sender announces it. Default

@@ -115,7 +115,7 @@ impl Transactions {
     /// [`Endpoint::send_mode2`](crate::Endpoint::send_mode2) does.
     ///
     /// # Errors
-    /// Those of `send`, and [`SendError::BadData`] when `data` is none of the elements.
+    /// Those of `send`, and [`SendError::BadData`] when `data` is not one of the elements.
     pub fn transact(
         &mut self,
         now: Moment,

@@ -62,7 +62,7 @@ impl<T> Line<T> {
         self.poll_at(now).map(|(_, item)| item)
     }
 
-    /// As [`poll`](Self::poll), with the time of the arrival.
+    /// Like [`poll`](Self::poll), but with the time of the arrival.
     pub fn poll_at(&mut self, now: Moment) -> Option<(Moment, T)> {
         if self.poll_timeout()? > now {
             return None;

@@ -24,7 +24,7 @@ pub enum Loss {
     /// time), or all parameters: `ge:p=1.754%:r=33.3%:good=0%:bad=100%`, with `:per=ms` when steps
     /// are milliseconds.
     GilbertElliott(GilbertElliott),
-    /// As recorded, from the start again at the end. Text: `trace:FILE`.
+    /// As recorded, starting again at the end. Text: `trace:FILE`.
     Trace(LossTrace),
 }
 

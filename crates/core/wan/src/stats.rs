@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-/// The fates of the datagrams of a line. Every counter only grows, and always `offered + duplicated
-/// = lost + overflowed + cut + delivered + in flight`.
+/// The fates of the datagrams of a line. Every counter only grows, and always
 /// `offered + duplicated = lost + overflowed + cut + delivered + in flight`.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct LineCounters {

@@ -15,9 +15,9 @@ use crate::state::Shared;
 /// A service call in progress: a future of its result.
 ///
 /// The request is queued as soon as this is made. Requests reach the RTI in the order in which
-/// their methods were called, whether and in whatever order their results are awaited. A request is
-/// written when the driver next runs, or at once when a call is polled that has to wait. So calls
-/// made together leave together.
+/// their methods were called, no matter whether or in which order their results are awaited. A
+/// request is written when the driver next runs, or at once when a call that has to wait is polled.
+/// So calls made together leave together.
 ///
 /// Dropping it gives up the result, not the service.
 #[must_use = "the service is called anyway, but nobody will know whether it failed"]

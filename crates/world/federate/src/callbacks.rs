@@ -21,16 +21,16 @@ const BATCH: usize = 256;
 /// [`recv`](Callbacks::recv).
 ///
 /// A callback is reported to the RTI as successful when it is taken, a few at a time. With
-/// [`recv_unreported`](Callbacks::recv_unreported) the application reports by itself. The values in
-/// a callback share the memory into which they were received, so copy small values that are kept
-/// for long.
+/// [`recv_unreported`](Callbacks::recv_unreported) the application does the reporting. The values
+/// in a callback share the memory into which they were received, so copy small values that you keep
+/// for a long time.
 ///
 /// [`disable`](Callbacks::disable) stops delivery for a while. Federates that were written for the
 /// standard's callback model HLA_EVOKED can use [`evoke`](Callbacks::evoke) and
 /// [`evoke_multiple`](Callbacks::evoke_multiple).
 ///
-/// The stream ends with the session. If the session was lost and not closed, the last callback is
-/// [`Callback::ConnectionLost`](crate::Callback::ConnectionLost).
+/// The stream ends with the session. If the session was lost rather than closed, the last callback
+/// is [`Callback::ConnectionLost`](crate::Callback::ConnectionLost).
 pub struct Callbacks {
     guard: Arc<Guard>,
     batch: VecDeque<Queued>,

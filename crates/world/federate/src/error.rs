@@ -16,7 +16,7 @@ pub enum FederateError {
     /// executed.
     #[error("not connected: {0}")]
     Disconnected(Cow<'static, str>),
-    /// The server's answer is not one to this service.
+    /// The server's answer does not fit this service.
     #[error("the server broke the Federate Protocol: {0}")]
     Protocol(String),
 }

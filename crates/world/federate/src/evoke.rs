@@ -30,7 +30,7 @@ impl Callbacks {
     /// there are any, and waits for further ones for `min`. It begins no delivery after `max`,
     /// except the first. Returns whether there are more.
     ///
-    /// A `max` below `min` counts for both. See [`evoke`](Callbacks::evoke) for `deliver` and
+    /// A `max` below `min` applies to both. See [`evoke`](Callbacks::evoke) for `deliver` and
     /// disabled callbacks.
     pub async fn evoke_multiple(
         &mut self,

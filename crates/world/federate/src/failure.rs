@@ -4,8 +4,8 @@ use std::error::Error;
 use std::fmt;
 
 /// Any error, for `main` and for functions that only pass errors on. A `main` that returns it
-/// prints the message and its causes as a sentence, where the error itself would be printed as a
-/// Rust value.
+/// prints the message and its causes as a sentence; the error itself would be printed as a Rust
+/// value.
 pub struct Failure(Box<dyn Error + Send + Sync>);
 
 impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for Failure {

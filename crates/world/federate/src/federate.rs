@@ -17,8 +17,8 @@ use crate::options::Options;
 use crate::state::Shared;
 use crate::updates::Updates;
 
-/// Attempts to create or join a federation execution: another federate may destroy it after its
-/// creation has failed because it existed. Twice in a row is unlikely already.
+/// Attempts to create or join a federation execution: after its creation has failed because it
+/// exists, another federate may destroy it. Even twice in a row is unlikely.
 const CREATE_ATTEMPTS: u32 = 4;
 
 /// A federate's connection to an RTI. Every service is a method that returns a [`Call`].
@@ -136,7 +136,8 @@ impl Federate {
     /// resign first.
     ///
     /// # Errors
-    /// FederateIsExecutionMember, and then the session goes on; or the session was lost before.
+    /// FederateIsExecutionMember, in which case the session goes on; or the session was already
+    /// lost.
     pub async fn disconnect(&self) -> Result<(), FederateError> {
         self.request_disconnect().await?;
         self.terminate().await;

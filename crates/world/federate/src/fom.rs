@@ -16,7 +16,7 @@ pub fn file(path: impl AsRef<Path>) -> io::Result<FomModule> {
     Ok(content(name_of(path), std::fs::read(path)?))
 }
 
-/// Like [`file()`], but compressed. Modules are XML, so this pays over a slow link.
+/// Like [`file()`], but compressed. Modules are XML, so this pays off over a slow link.
 ///
 /// # Errors
 /// The file cannot be read.

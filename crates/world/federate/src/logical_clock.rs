@@ -12,9 +12,9 @@ use crate::federate::Federate;
 /// The logical time of a joined federate.
 ///
 /// Each method calls a service of time management and waits for the callback that ends it. All
-/// other callbacks that come meanwhile go to the function that the method is given, in their order:
-/// so messages are processed before the federate is at the time of the grant. That function may
-/// call services; their calls are queued at once, and can be awaited later.
+/// other callbacks that arrive meanwhile go in order to the function passed to the method, so
+/// messages are processed before the federate reaches the time of the grant. That function may call
+/// services: the calls are queued at once and can be awaited later.
 ///
 /// A federate that advances in steps of the same length:
 ///
@@ -180,7 +180,7 @@ impl LogicalClock {
         self.finish(call, callbacks, other, granted).await
     }
 
-    /// Awaits a call, and then the callback in which `end` finds a time. It is the new logical
+    /// Awaits a call, and then the callback in which `end` finds a time, which is the new logical
     /// time.
     async fn finish(
         &mut self,

@@ -18,8 +18,8 @@ use crate::federate::Federate;
 /// them or divests itself of them.
 ///
 /// Its first call is queued at once. [`finish`](Self::finish) then waits for the outcome. All
-/// callbacks that come meanwhile, also those of the negotiation, go to the function that it is
-/// given, in their order, and that function may call services.
+/// callbacks that arrive meanwhile, including those of the negotiation, go in order to the function
+/// passed to it, and that function may call services.
 ///
 /// ```no_run
 /// # use federate::{Callbacks, Federate, FederateError, Negotiation};
@@ -34,9 +34,9 @@ use crate::federate::Federate;
 /// # }
 /// ```
 ///
-/// A federate that takes its callbacks elsewhere, such as from
-/// [`LogicalClock::advance`](crate::LogicalClock::advance), shows each to [`note`](Self::note) and
-/// calls [`settle`](Self::settle) now and then. So it can have several negotiations at a time.
+/// A federate that gets its callbacks elsewhere, such as from
+/// [`LogicalClock::advance`](crate::LogicalClock::advance), passes each to [`note`](Self::note) and
+/// calls [`settle`](Self::settle) now and then. It can then have several negotiations at a time.
 ///
 /// The futures of `finish` and `settle` may be dropped, for example because of a timeout: nothing
 /// is lost, and the next call goes on. Dropping the negotiation itself withdraws nothing from the
@@ -54,7 +54,7 @@ pub struct Negotiation {
     /// Attributes for which the RTI awaits Confirm Divestiture.
     unconfirmed: BTreeSet<AttributeHandle>,
     cancels: bool,
-    /// Calls that may have ended negotiations, as far as this one has looked at them.
+    /// Number of calls that may have ended negotiations, at this one's last look.
     ending_calls: u64,
     outcome: NegotiationOutcome,
     failure: Option<FederateError>,
@@ -72,7 +72,7 @@ enum Goal {
 pub struct NegotiationOutcome {
     /// This federate owns them now (7.7), or no longer owns them (7.6).
     pub transferred: BTreeSet<AttributeHandle>,
-    /// They were not to be had, or their owner denied the release (7.10).
+    /// They were not available, or their owner denied the release (7.10).
     pub unavailable: BTreeSet<AttributeHandle>,
     /// The negotiation was cancelled before they got a new owner (7.14, 7.16).
     pub cancelled: BTreeSet<AttributeHandle>,
@@ -92,7 +92,7 @@ pub enum Owner {
 impl Negotiation {
     /// Attribute Ownership Acquisition (7.8): asks the owners to release the attributes. It ends
     /// when this federate owns each, or an owner has denied the release. Attributes without an
-    /// owner come at once. The federate has to publish them.
+    /// owner are acquired at once. The federate has to publish them.
     pub fn acquire(
         federate: &Federate,
         instance: ObjectInstanceHandle,
@@ -120,9 +120,9 @@ impl Negotiation {
 
     /// Negotiated Attribute Ownership Divestiture (7.3): offers the attributes, and confirms (7.6)
     /// whenever the RTI has found a new owner (7.5). It ends when each has one. Until then this
-    /// federate owns them and has to update them. The function that `finish` is given gets Request
-    /// Divestiture Confirmation before the RTI gets the confirmation: it can send the last values.
-    /// The tag goes to those that are offered the attributes, and to the new owner.
+    /// federate owns them and has to update them. The function passed to `finish` gets Request
+    /// Divestiture Confirmation before the RTI gets the confirmation, so it can send the last
+    /// values. The tag goes to those that are offered the attributes, and to the new owner.
     pub fn divest(
         federate: &Federate,
         instance: ObjectInstanceHandle,
@@ -166,13 +166,13 @@ impl Negotiation {
     }
 
     /// Cancels the negotiation (7.14, 7.15) when `finish` or `settle` is called next. Attributes
-    /// that have a new owner by then are transferred all the same. A divestiture that is cancelled
-    /// by the method of the service alone would not end here, as the RTI confirms nothing.
+    /// that have a new owner by then are transferred all the same. Cancelling a divestiture by the
+    /// method of the service would not end it here, as the RTI confirms nothing.
     pub fn cancel(&mut self) {
         self.cancels = true;
     }
 
-    /// Waits until the outcome of all attributes is known, and passes all callbacks that come
+    /// Waits until the outcome of all attributes is known, and passes all callbacks that arrive
     /// meanwhile to `each`.
     ///
     /// # Errors
@@ -244,7 +244,7 @@ impl Negotiation {
             self.confirm().await?;
             self.unconfirmed.clear();
         }
-        // For what the federate does by itself, it gets no callback.
+        // The federate gets no callback for what it does itself.
         let ending_calls = self.federate.shared().lock().ending_calls;
         if ending_calls != self.ending_calls {
             self.look().await?;
@@ -253,8 +253,8 @@ impl Negotiation {
         Ok(self.open.is_empty())
     }
 
-    /// Confirm Divestiture (7.6). When one of the new owners has withdrawn, the call is refused for
-    /// all attributes, so that each is tried alone.
+    /// Confirm Divestiture (7.6). If one of the new owners has withdrawn, the call is refused for
+    /// all attributes, so each is then tried alone.
     ///
     /// The answer is the outcome: the new owner may have deleted the instance by the next call.
     async fn confirm(&mut self) -> Result<(), FederateError> {
@@ -283,8 +283,8 @@ impl Negotiation {
         Ok(())
     }
 
-    /// Cancels, for each attribute alone where the RTI refuses it for all. Attributes for which it
-    /// is too late are found by [`look`](Self::look) or told by callbacks.
+    /// Cancels for all attributes, or for each alone if the RTI refuses that. [`look`](Self::look)
+    /// or callbacks show for which attributes it is too late.
     async fn call_cancellation(&mut self) -> Result<(), FederateError> {
         let (federate, instance) = (self.federate.clone(), self.instance);
         let cancel = |attributes: BTreeSet<AttributeHandle>| match self.goal {
@@ -323,8 +323,8 @@ impl Negotiation {
 }
 
 impl Federate {
-    /// Query Attribute Ownership (7.17): the owner of each attribute. Passes all callbacks that come
-    /// meanwhile to `each`, also the answers (7.18).
+    /// Query Attribute Ownership (7.17): the owner of each attribute. Passes all callbacks that
+    /// arrive meanwhile to `each`, including the answers (7.18).
     ///
     /// # Errors
     /// The exceptions of the service. ObjectInstanceNotKnown or FederateNotExecutionMember if the

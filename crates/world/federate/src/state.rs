@@ -40,8 +40,8 @@ pub(crate) type Queued = (Option<Serial31>, CallbackRequest);
 pub(crate) struct Shared {
     start: Instant,
     state: Mutex<State>,
-    /// Callbacks are disabled. It changes only while the state is locked, and may be read at any
-    /// time.
+    /// Whether callbacks are disabled. It changes only while the state is locked, but may be read
+    /// at any time.
     holds_callbacks: AtomicBool,
 }
 

@@ -154,8 +154,7 @@ fn initialize() -> Result<(Universe, Position), JobError> {
 struct World<'a> {
     world: &'a SimpleCommunicator,
     sending: Vec<(u32, Sending)>,
-    /// By rank. The receptions of one rank may complete in another order than the messages were
-    /// sent.
+    /// By rank. The receptions of one rank may complete in an order other than that of sending.
     receiving: Vec<VecDeque<Receiving>>,
     /// Length of all queues in `receiving` together.
     coming: usize,

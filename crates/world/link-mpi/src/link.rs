@@ -7,7 +7,7 @@ use bytes::{Buf as _, Bytes, BytesMut};
 
 use crate::message::{BODY_BYTES_MAX, Kind, VERSION};
 
-/// Bytes that an end takes in before its reader has read. A peer can make this process keep no more
+/// Bytes that an end takes in before its reader has read. A peer cannot make this process keep more
 /// for a link.
 pub(crate) const WINDOW_BYTES: usize = 1 << 20;
 

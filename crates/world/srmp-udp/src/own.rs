@@ -23,7 +23,6 @@ const DROP: u32 = 0;
 ///
 /// # Errors
 /// The system does not accept the filter.
-/// The system does not take the filter.
 pub(super) fn drop_own(socket: &Socket, own: SocketAddr) -> io::Result<()> {
     let (first, words): (u32, Vec<u32>) = match own.ip() {
         IpAddr::V4(ip) => (12, vec![u32::from(ip)]),

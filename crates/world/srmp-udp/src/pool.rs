@@ -12,8 +12,8 @@ const CHUNKS_MAX: usize = 32;
 /// Buffers into which datagrams are copied. Each is reused when none of its datagrams is held any
 /// longer.
 ///
-/// In steady state nothing is allocated. A datagram that is kept for long keeps a buffer of 64 KiB
-/// alive.
+/// In steady state nothing is allocated. A datagram that is held for a long time keeps a buffer of
+/// 64 KiB alive.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     current: BytesMut,

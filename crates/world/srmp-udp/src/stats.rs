@@ -9,7 +9,7 @@ pub struct IoCounters {
     pub send_calls: u64,
     /// Datagrams that the system did not accept.
     pub send_errors: u64,
-    /// Datagrams received, including own ones that came back.
+    /// Datagrams received, including its own that came back.
     pub received: u64,
     /// System calls that received them.
     pub receive_calls: u64,

@@ -171,7 +171,7 @@ pub fn lineage(model: &Fdd, class: ObjectClassHandle) -> Vec<ObjectClassHandle> 
     std::iter::successors(model.object_class(class).map(|class| class.handle), parent).collect()
 }
 
-/// As [`lineage`], for interaction classes.
+/// Like [`lineage`], but for interaction classes.
 pub fn interaction_lineage(model: &Fdd, class: InteractionClassHandle) -> Vec<InteractionClassHandle> {
     let parent = |class: &InteractionClassHandle| model.interaction_class(*class)?.parent;
     std::iter::successors(model.interaction_class(class).map(|class| class.handle), parent).collect()

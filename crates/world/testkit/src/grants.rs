@@ -30,7 +30,8 @@ const CALM: Duration = Duration::from_secs(3);
 const FAR: f64 = 1e6;
 /// Times are multiples of this, so that sums are exact.
 const TICK: f64 = 1.0 / 1_024.0;
-/// Messages of a hundred that leave the node of their sender, of federates that react to events.
+/// Of a hundred messages of federates that react to events, the number that leave the sender's
+/// node.
 const COUPLED_PERCENT: u64 = 1;
 
 /// How federates advance.

@@ -77,7 +77,8 @@ pub fn check(setup: Setup, seed: Seed) -> Outcome {
 /// seed `MESHRTI_SEED`. Returns the outcomes by seed.
 ///
 /// # Panics
-/// If a run fails, with the commands that repeat the failed ones; also if a variable is no number.
+/// If a run fails, with the commands that repeat the failed ones; also if a variable is not a
+/// number.
 pub fn check_seeds(setup: Setup, fixed: u64) -> BTreeMap<Seed, Outcome> {
     if let Some(seed) = number(ONE) {
         return BTreeMap::from([(Seed(seed), check(setup, Seed(seed)))]);

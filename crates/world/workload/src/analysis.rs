@@ -65,7 +65,7 @@ impl Forecast {
     /// Computes the forecast for a run of all objects of `class`.
     ///
     /// # Errors
-    /// [`ChainError`]: its states form no irreducible chain.
+    /// [`ChainError`]: its states do not form an irreducible chain.
     pub fn of(class: &Class, run: Duration) -> Result<Self, ChainError> {
         let solved = Solved::new(class)?;
         let (mode0, mode1) = (solved.mode0(), solved.mode1());

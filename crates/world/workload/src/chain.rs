@@ -6,7 +6,7 @@ use crate::matrix::{Matrix, inverse};
 /// Largest distance of a sum of probabilities from 1; allows for rounding of decimal fractions.
 const SUM_TOLERANCE: f64 = 1e-9;
 
-/// A set of states and probabilities that forms no irreducible chain.
+/// A set of states and probabilities that does not form an irreducible chain.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ChainError {
     /// A class without states.

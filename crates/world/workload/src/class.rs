@@ -162,7 +162,7 @@ impl Chain {
     /// The share of transitions into each state in the long run: the solution of `v = v P`.
     ///
     /// # Errors
-    /// [`ChainError`](crate::ChainError): the states form no irreducible chain.
+    /// [`ChainError`](crate::ChainError): the states do not form an irreducible chain.
     pub fn embedded(&self) -> Result<[f64; 4], chain::ChainError> {
         chain::embedded(self)
     }

@@ -36,7 +36,7 @@ pub enum ConfigError {
         /// The mistake, and the expected form.
         why: String,
     },
-    /// A class whose states form no irreducible chain.
+    /// A class whose states do not form an irreducible chain.
     #[error("class `{class}`: {error}")]
     Chain {
         /// Its name.

@@ -222,7 +222,7 @@ impl Consensus {
         Ok(Serial(serial))
     }
 
-    /// Requests that `key` becomes a member, and withdraws a request to remove it. Any member may
+    /// Requests that `key` become a member, and withdraws a request to remove it. Any member may
     /// request this; the leader carries it out. A node that was removed is not added again, but
     /// told so. Repeating the request does no harm. Repeat it when [`Event::Leader`] or
     /// [`Event::Members`] comes while the node is present and not a member.
@@ -230,7 +230,7 @@ impl Consensus {
         self.request(now, key, MemberRequest::Add);
     }
 
-    /// Requests that `key` is not a member, now or ever: it is gone, or it leaves. Any member may
+    /// Requests that `key` not be a member, now or ever: it is gone, or it leaves. Any member may
     /// request this, repeatedly; the leader carries it out. A member that removes itself goes on
     /// until [`Event::Removed`]; a leader first hands over. A node that is alone, or not yet a
     /// member, is removed at once.

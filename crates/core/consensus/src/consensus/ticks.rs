@@ -48,7 +48,7 @@ impl Consensus {
         }
     }
 
-    /// Has snapshots sent again that followers did not take in in time.
+    /// Has the library resend snapshots that followers did not take in on time.
     fn check_snapshots(&mut self) {
         if !self.is_leader() {
             return;

@@ -49,7 +49,7 @@ pub enum Event {
     Removed,
 }
 
-/// A moment in the log, of which the application prepares its state.
+/// A moment in the log, for which the application prepares its state.
 #[derive(Debug)]
 pub struct SnapshotPoint {
     pub(super) index: u64,

@@ -21,7 +21,7 @@ const BODY_BYTES_MAX: usize = 1 << 20;
 /// Largest number of voters in a message: far more than a group has.
 const VOTERS_MAX: usize = 4_096;
 
-/// A file that holds no record which this release can read.
+/// A file that holds no record that this release can read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImageError {
@@ -55,7 +55,7 @@ pub enum ImageError {
         /// The checksum of the content.
         want: u32,
     },
-    /// The content is intact and invalid: it was written as it is.
+    /// The content is intact but invalid: it was written as it is.
     #[error("in the content, which begins at offset {HEAD_BYTES}: {0}")]
     Content(MessageError),
 }
@@ -81,7 +81,7 @@ impl Record {
     /// Decodes a file.
     ///
     /// # Errors
-    /// The file is no record, was damaged, or was written by another release.
+    /// The file is not a record, was damaged, or was written by another release.
     pub fn from_image(image: &[u8]) -> Result<Self, ImageError> {
         if !image.starts_with(MAGIC) {
             return Err(ImageError::Foreign { got: image.iter().copied().take(MAGIC.len()).collect() });
@@ -173,7 +173,7 @@ impl Message {
     /// Decodes a message.
     ///
     /// # Errors
-    /// The octets are no message of a node.
+    /// The octets are not a message of a node.
     pub fn decode(octets: Bytes) -> Result<Self, MessageError> {
         let mut reader = Reader::new(octets);
         let r = &mut reader;

@@ -88,7 +88,7 @@ pub struct Persist {
     pub image: Option<Bytes>,
 }
 
-/// A node that has lately reported that it is outside.
+/// A node that has recently reported that it is outside.
 #[derive(Clone, Debug)]
 struct Peer {
     keys: BTreeSet<NodeKey>,
@@ -325,7 +325,7 @@ impl Reformation {
         if !self.compare(now, from, head) {
             return;
         }
-        // Also of a ballot that loses: the own next round has to be above all that were seen.
+        // Even for a ballot that loses: this node's next round has to be above all that were seen.
         self.highest = self.highest.max(ballot.round);
         let Some(record) = &mut self.record else { return };
         if ballot < record.promised {
@@ -379,7 +379,7 @@ impl Reformation {
     fn form(&mut self, proposal: Proposal, announces: bool) {
         let Some(record) = &mut self.record else { return };
         let head = proposal.head();
-        // An old announcement, or one of another network, which this node never was part of.
+        // An old announcement, or one of another network, which this node was never part of.
         if !record.head.is_related(&head) || head.network <= record.head.network {
             return;
         }
@@ -446,8 +446,8 @@ impl Reformation {
 
     /// Handles messages to this node itself, once the state that they depend on is stored.
     fn flush(&mut self, now: Moment) {
-        // Messages to itself skip the network. They wait for the disk like all others: an own vote
-        // that a crash forgets could be cast twice.
+        // Messages to itself skip the network. They wait for the disk like all others: a vote of
+        // its own that a crash forgets could be cast twice.
         while let Some(at) = self.effects.iter().position(|(revision, effect)| {
             let own = matches!(effect, Effect::Send(Recipient::One(to), _) if *to == self.key);
             own && self.is_stored(*revision)

@@ -270,7 +270,7 @@ fn decode_snapshot(m: &mut Message, r: &mut Reader) -> Result<(), MessageError> 
     let voters = decode_keys(r, "voter")?;
     let learners = decode_keys(r, "learner")?;
     let mut all: Vec<u64> = voters.iter().chain(&learners).copied().collect();
-    // Raft takes the two lists for disjoint, and does not check it.
+    // Raft assumes that the two lists are disjoint, and does not check.
     all.sort_unstable();
     all.dedup();
     let members = voters.len() + learners.len();

@@ -13,7 +13,7 @@ pub struct Config {
     pub connect_timeout: Duration,
     /// The session sends a heartbeat when it has written nothing for 5/6 of this. Default 60 s.
     pub heartbeat_interval: Duration,
-    /// After the server has been silent for so long, the connection counts as broken. Default 180
+    /// After the server has been silent for this long, the connection counts as broken. Default 180
     /// s.
     pub heart_timeout: Duration,
     /// How long the session keeps trying to resume. Default 600 s.

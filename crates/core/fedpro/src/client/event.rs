@@ -24,8 +24,8 @@ pub enum Event {
     Callback {
         /// Number of the callback.
         callback: Serial31,
-        /// The callback. Its request is always one that this crate knows; the session answers
-        /// others as failed by itself.
+        /// The callback. Its request is always one that this crate knows; the session itself
+        /// answers others as failed.
         request: CallbackRequest,
     },
     /// The connection is lost. The session tries to resume; meanwhile it accepts and queues calls.
@@ -40,7 +40,7 @@ pub enum Event {
     /// The session has ended as requested. This is the last event. Outstanding calls get no
     /// response.
     Terminated,
-    /// The session has ended without a request of its owner. This is the last event. Outstanding
+    /// The session has ended without a request from its owner. This is the last event. Outstanding
     /// calls get no response.
     Lost {
         /// The cause.

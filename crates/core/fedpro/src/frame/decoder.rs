@@ -10,7 +10,7 @@ use bytes::{Buf, Bytes, BytesMut};
 /// that have arrived, not with the announced size, and is handed over with the message: an idle
 /// decoder holds no memory.
 ///
-/// A slice keeps its whole chunk alive. Copy a body that you store for long.
+/// A slice keeps its whole chunk alive. Copy a body that you store for a long time.
 ///
 /// After an error the stream has lost its frame boundaries. Drop the decoder.
 #[derive(Debug, Default)]

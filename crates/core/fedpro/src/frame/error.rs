@@ -54,7 +54,7 @@ pub enum FrameError {
         /// Where or when it arrived.
         context: &'static str,
     },
-    /// The message names another session than the one that its connection carries.
+    /// The message names a session other than the one that its connection carries.
     #[error("{message_type:?} is for session {got:#018x}, the connection is of another session")]
     WrongSession {
         /// Type of the message.

@@ -4,7 +4,7 @@ use super::{FrameError, HEADER_BYTES, MessageType};
 use base::Serial31;
 
 /// The number that means "no sequence number" on the wire. Readers take any value with the top bit
-/// set for none.
+/// set to mean none.
 const NONE: u32 = 0x8000_0000;
 
 pub(crate) const fn to_wire(number: Option<Serial31>) -> u32 {

@@ -20,20 +20,20 @@ pub struct Config {
     /// Sessions, out of [`sessions_max`](Config::sessions_max), that are reserved for addresses
     /// without a session. Default 256.
     pub sessions_reserved: usize,
-    /// Concurrent connections without a session, at least 1. Beyond it the oldest one of the
-    /// address with the most of them is closed. Default 1,024.
+    /// Concurrent connections without a session, at least 1. Beyond this number, the oldest one of
+    /// the address with the most is closed. Default 1,024.
     pub connections_without_session_max: usize,
     /// How long a session may stay [unconnected](super::Endpoint::set_connected). Default `None`:
     /// the endpoint does not learn which sessions connect, and does not expect them to.
     pub connect_timeout: Option<Duration>,
-    /// Concurrent sessions that are not connected, at least 1. Beyond it the oldest one of the
-    /// address with the most of them is ended. Default 1,024.
+    /// Concurrent sessions that are not connected, at least 1. Beyond this number, the oldest one
+    /// of the address with the most is ended. Default 1,024.
     pub unconnected_sessions_max: usize,
     /// How long a connection may take for its first message. Default 10 s.
     pub first_message_timeout: Duration,
-    /// After a client has been silent for so long, its connection counts as broken; the session is
-    /// kept for a resume. Default 180 s, the clients' own value; they send heartbeats every 60 s.
-    /// `None` tolerates clients that send no heartbeats while their connection is open (MAK's
+    /// After a client has been silent for this long, its connection counts as broken; the session
+    /// is kept for a resume. Default 180 s, the clients' own value; they send heartbeats every
+    /// 60 s. `None` tolerates clients that send no heartbeats while their connection is open (MAK's
     /// Python client).
     pub heart_timeout: Option<Duration>,
     /// How long a session without a connection is kept for a resume. Default 600 s, which is as
@@ -46,7 +46,7 @@ pub struct Config {
     pub history_messages_max: usize,
     /// Bytes of written HLA messages kept per session for a resume. Default 16 MiB.
     pub history_bytes_max: usize,
-    /// Unsent bytes from which on a session is not writable: hold callbacks back, and wait for
+    /// A session with this many unsent bytes is not writable: hold callbacks back, and wait for
     /// [`Event::Writable`](super::Event::Writable). Default 1 MiB.
     pub unsent_bytes_high: usize,
     /// Unsent bytes at which a session is writable again. Default 256 KiB.

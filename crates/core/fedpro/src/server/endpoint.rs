@@ -257,7 +257,7 @@ impl Endpoint {
     /// Sets how long `session` is kept after the loss of its connection; [`Config::resume_window`]
     /// until set. Meant for sessions that have nothing to lose: a federate that never joined or has
     /// resigned may have gone without terminating its session, as MAK's client does. The time
-    /// counts from the loss, also for a session that is interrupted now. Zero ends the session with
+    /// counts from the loss, even for a session that is interrupted now. Zero ends the session with
     /// its connection.
     pub fn set_linger(&mut self, now: Moment, session: SessionKey, linger: Duration) {
         self.observe(now);

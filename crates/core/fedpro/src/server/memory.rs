@@ -35,7 +35,7 @@ impl Usage {
     }
 }
 
-/// Which clients are not read for now.
+/// The clients that are not read for now.
 #[derive(Debug, Default)]
 pub(super) struct Pause {
     /// Pause clients whose input takes more than this, in bytes.

@@ -62,7 +62,7 @@ macro_rules! values {
             /// One value of type `T`, if the message has it.
             ///
             /// # Errors
-            /// Its octets are no value of this type.
+            /// Its octets are not a value of this type.
             pub fn decode<T: Encoding>(&self, handle: $handle) -> Result<Option<T>, DecoderError> {
                 self.get(handle).map(|octets| T::decode(octets)).transpose()
             }

@@ -5,7 +5,6 @@
 //! one set of types serves as vocabulary and as wire form. [`CallRequest`] holds any of the 178
 //! services, [`CallResponse`] its result or exception, [`CallbackRequest`] any of the 62 callbacks.
 //!
-//! [`SERVICES`] is the call table: what is to be known of a service before it is served.
 //! [`SERVICES`] is the call table: the properties of each service that the RTI checks before it
 //! serves.
 //!

@@ -245,8 +245,8 @@ impl<'a> Decoder<'a> {
         Ok(value)
     }
 
-    /// Runs `read` on no octets. No padding stands before them, so that this position may not be on
-    /// the octet boundary of the value, for example of an array without elements.
+    /// Runs `read` on no octets. No padding stands before them, so this position may be off the
+    /// value's octet boundary, as for an array without elements.
     fn enclosed_nothing<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, DecoderError>,

@@ -9,7 +9,7 @@ impl DataType {
     /// Encodes `value` as an outermost value.
     ///
     /// # Errors
-    /// When `value` is no value of this datatype. The error names the part at fault.
+    /// When `value` is not a value of this datatype. The error names the part at fault.
     pub fn encode(&self, value: &Value) -> Result<Bytes, EncoderError> {
         let mut encoder = Encoder::new();
         self.encode_to(value, &mut encoder)?;
@@ -19,7 +19,7 @@ impl DataType {
     /// Decodes a value from all of `octets`.
     ///
     /// # Errors
-    /// When the octets are no value of this datatype, or octets follow the value.
+    /// When the octets are not a value of this datatype, or octets follow the value.
     pub fn decode(&self, octets: &[u8]) -> Result<Value, DecoderError> {
         let mut decoder = Decoder::new(octets);
         let value = self.decode_from(&mut decoder)?;
@@ -30,7 +30,7 @@ impl DataType {
     /// Writes `value` on its octet boundary.
     ///
     /// # Errors
-    /// When `value` is no value of this datatype. Part of it may then have been written.
+    /// When `value` is not a value of this datatype. Part of it may then have been written.
     pub fn encode_to(&self, value: &Value, encoder: &mut Encoder) -> Result<(), EncoderError> {
         encoder.align(self.octet_boundary());
         match (self, value) {
@@ -61,10 +61,10 @@ impl DataType {
         }
     }
 
-    /// Reads a value from the next octet boundary on.
+    /// Reads a value from its next octet boundary.
     ///
     /// # Errors
-    /// When the octets are no value of this datatype. The error has the offset and the part at
+    /// When the octets are not a value of this datatype. The error has the offset and the part at
     /// fault.
     pub fn decode_from(&self, decoder: &mut Decoder<'_>) -> Result<Value, DecoderError> {
         decoder.align(self.octet_boundary())?;

@@ -11,7 +11,7 @@ pub struct EncoderError {
     details: Cow<'static, str>,
 }
 
-/// Octets that cannot be decoded: there are too few, or they are no value of the datatype.
+/// Octets that cannot be decoded: there are too few, or they are not a value of the datatype.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DecoderError {
     path: String,

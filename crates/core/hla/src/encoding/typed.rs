@@ -74,16 +74,16 @@ pub trait Encode {
 /// an alternative that it does not know. A discriminant can also be an integer or a `bool`, with
 /// `on = 3` or `on = true` at each alternative.
 pub trait Encoding: Encode + Sized {
-    /// Reads a value from the next octet boundary on.
+    /// Reads a value from its next octet boundary.
     ///
     /// # Errors
-    /// When the octets end too early or are no value of this type.
+    /// When the octets end too early or are not a value of this type.
     fn decode_from(decoder: &mut Decoder<'_>) -> Result<Self, DecoderError>;
 
     /// Decodes a value from all of `octets`.
     ///
     /// # Errors
-    /// When the octets are no value of this type, or octets follow the value.
+    /// When the octets are not a value of this type, or octets follow the value.
     fn decode(octets: &[u8]) -> Result<Self, DecoderError> {
         let mut decoder = Decoder::new(octets);
         let value = Self::decode_from(&mut decoder)?;

@@ -59,7 +59,7 @@ impl fmt::Display for Diagnostic {
 pub enum FomErrorKind {
     /// The module could not be obtained at all.
     CouldNotOpen,
-    /// The file is no XML document, or no object model.
+    /// The file is not an XML document, or not an object model.
     ErrorReading,
     /// The object model breaks a rule.
     Invalid,

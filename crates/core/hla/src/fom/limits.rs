@@ -41,7 +41,7 @@ pub struct Limits {
     pub name_bytes: usize,
     /// Length of a class's full dotted name in octets. Default 2,048.
     pub path_bytes: usize,
-    /// Number of diagnostics that are kept of one module or one merge; further ones are only
+    /// Number of diagnostics that are kept for one module or one merge; further ones are only
     /// counted. Default 200.
     pub diagnostics: usize,
 }
@@ -76,7 +76,7 @@ pub struct Cost {
     pub lookups: u64,
 }
 
-/// The rest of the limits that hold for all modules of one service call together.
+/// The remainder of the limits on all modules of one service call together.
 ///
 /// A module counts whether it is read or already known: the refusal of a call must not depend on
 /// the modules that were read before.

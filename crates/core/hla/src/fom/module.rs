@@ -207,7 +207,7 @@ impl Source {
     }
 }
 
-/// A digest of a module's text, to look for an equal text by; it proves nothing.
+/// A digest of a module's text, for finding an equal text; it proves nothing.
 pub fn text_digest(text: &[u8]) -> u64 {
     let mut digest = base::Digest::EMPTY;
     digest.octets(text);

@@ -43,12 +43,12 @@ impl Module {
     /// Reads a module from its octets (see [`crate::fom::unpack()`] for a packed one) and checks it
     /// by itself.
     ///
-    /// Returns the module and the warnings. Names that another module may define are not looked up
-    /// here but when modules are merged.
+    /// Returns the module and the warnings. Names that another module may define are looked up
+    /// later, when modules are merged.
     ///
     /// # Errors
     ///
-    /// [`FomErrorKind::ErrorReading`] if the octets are no XML or no object model,
+    /// [`FomErrorKind::ErrorReading`] if the octets are not XML or not an object model,
     /// [`FomErrorKind::Invalid`] if the object model breaks a rule; each with all findings.
     pub fn read(
         designator: &str,
@@ -59,7 +59,7 @@ impl Module {
         Self::read_text(designator, text.into_owned(), limits, &mut Budget::new(limits))
     }
 
-    /// As [`Module::read`], for a text that was [decoded](crate::fom::decode), as a part of the
+    /// Like [`Module::read`], but for a text that was [decoded](crate::fom::decode), as part of the
     /// service call that has this budget. The length of the text is not charged.
     ///
     /// # Errors
@@ -75,9 +75,9 @@ impl Module {
         findings.map(|warnings| (module, warnings))
     }
 
-    /// As [`Module::read`], but for a report of everything that is wrong: returns also a module that
-    /// breaks rules, as far as it can be read, so that it can be merged with others for further
-    /// findings. Such a module is of no other use.
+    /// Like [`Module::read`], but for a report of everything that is wrong: it also returns a
+    /// module that breaks rules, as far as it can be read, so that merging it with others yields
+    /// further findings. Such a module is of no other use.
     pub fn check(
         designator: &str,
         octets: &[u8],
@@ -93,7 +93,7 @@ impl Module {
     }
 
     /// Reads an object model that may break rules. The inner result has the warnings, or the errors
-    /// of one that does.
+    /// if it does.
     fn read_lenient(
         designator: &str,
         text: String,
@@ -125,8 +125,7 @@ impl Module {
     }
 }
 
-/// Checks the root element and returns the edition; `None` if this is no object model that can be
-/// read.
+/// Checks the root element and returns the edition; `None` if this is not a readable object model.
 fn edition_of(root: Node<'_, '_>, findings: &mut Findings<'_>) -> Option<Edition> {
     let at = xml::offset(root);
     let name = root.tag_name().name();
@@ -244,7 +243,7 @@ impl Reader<'_> {
 fn illegal_character(name: &str) -> Option<char> {
     let legal = |location: usize, c: char| {
         let starts = c.is_alphabetic() || c == '_';
-        // Combining marks and similar characters are name characters of XML, although they are no
+        // Combining marks and similar characters are name characters of XML, although they are not
         // letters.
         starts || (location > 0 && (c.is_alphanumeric() || c == '-' || c == '\u{b7}' || c as u32 >= 0x300))
     };

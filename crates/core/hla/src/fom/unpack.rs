@@ -14,13 +14,13 @@ use crate::fom::limits::{Budget, Limits, over_call_bytes};
 ///
 /// # Errors
 ///
-/// [`FomErrorKind::ErrorReading`] if this is no such archive, its entry is damaged, or it unpacks
-/// to too much.
+/// [`FomErrorKind::ErrorReading`] if this is not such an archive, its entry is damaged, or it
+/// unpacks to too much.
 pub fn unpack(archive: &[u8], limits: &Limits) -> Result<(String, Vec<u8>), FomError> {
     unpack_within(archive, limits, &mut Budget::new(limits))
 }
 
-/// As [`unpack`], as a part of the service call that has this budget.
+/// Like [`unpack`], but as part of the service call that has this budget.
 ///
 /// # Errors
 ///

@@ -28,7 +28,7 @@ impl Network {
 
     /// Handles the request of a node to become a member.
     pub(super) fn admit(&mut self, now: Moment, key: NodeKey, name: String, rti: &Rti) {
-        // A node that takes itself for a member of another network would continue to announce that
+        // A node that considers itself a member of another network would continue to announce that
         // network.
         if !self.is_member() || self.leaving || self.overlay.is_elsewhere(key) {
             return;
@@ -76,7 +76,7 @@ impl Network {
             self.membership.look_away();
         } else {
             let overlay = &self.overlay;
-            // A node that left may die when it is out of the control plane and still in the log.
+            // A node that leaves may die when it is out of the control plane but still in the log.
             let mut members: BTreeSet<NodeKey> = self.nodes.values().copied().collect();
             members.extend(self.commands.log().members().keys());
             members.remove(&self.key);

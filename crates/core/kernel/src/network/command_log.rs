@@ -259,7 +259,7 @@ impl CommandLog {
         self.log.has_quorum()
     }
 
-    /// The log itself, to look at.
+    /// The log itself, for reading.
     pub(crate) fn log(&self) -> &Consensus {
         &self.log
     }

@@ -83,8 +83,8 @@ pub struct NetworkConfig {
     /// Whether the node adopts the shape (topology, redundancy) of the network that it joins. If
     /// not, the nodes of a network of another shape refuse this one. Default false.
     pub any_shape: bool,
-    /// Whether, and after which wait, this node creates a network of its own when none of its links
-    /// leads to one. `None`: never; it only joins. A restarted node that finds the network it
+    /// Whether this node creates a network of its own when none of its links leads to one, and
+    /// after which wait. `None`: never; it only joins. A restarted node that finds the network it
     /// created earlier gives up the new one.
     pub bootstrap: Option<Duration>,
     /// The creator's name for a network that this node creates. It must be the same at every start.
@@ -99,11 +99,11 @@ pub struct NetworkConfig {
     /// The record that this node kept from its last start, and whether it has a place to keep one.
     /// Default: neither; then the node loses its vote when its process ends.
     pub kept: Kept,
-    /// A member that cannot be reached for so long counts as dead, and its federates are resigned.
-    /// Default 1 s.
+    /// A member that cannot be reached for this long counts as dead, and its federates are
+    /// resigned. Default 1 s.
     pub node_timeout: Duration,
-    /// A node without contact to a majority of the network for so long gives up: its federates are
-    /// told that the connection is lost, and the node tries to rejoin. Must be longer than
+    /// A node without contact to a majority of the network for this long gives up: its federates
+    /// are told that the connection is lost, and the node tries to rejoin. Must be longer than
     /// `node_timeout`. Default 10 s.
     pub minority_timeout: Duration,
 }

@@ -8,7 +8,7 @@ use router::ClientFlags;
 use rti::Rti;
 use std::time::Duration;
 
-/// Delay before this node yields to another network, in which the peers of its links learn of it.
+/// Delay before this node yields to another network. The peers of its links learn of it meanwhile.
 const FAREWELL: Duration = Duration::from_millis(10);
 
 /// Whether messages may have been lost with a path, or may now take a path that was not there.
@@ -108,8 +108,8 @@ impl Network {
         takes
     }
 
-    /// The other node refused a link because of the shape, without a machine-readable statement of
-    /// its own. The next shape is tried.
+    /// The other node refused a link because of the shape, but did not name its own in
+    /// machine-readable form. The next shape is tried.
     pub(super) fn tries_shape(&mut self, code: u8) -> bool {
         let ours = &self.config.overlay;
         let all = TopologyKind::ALL;

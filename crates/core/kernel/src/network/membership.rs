@@ -8,7 +8,7 @@ use std::time::Duration;
 const ASK_AGAIN: Duration = Duration::from_millis(500);
 
 /// A node that requests membership looks for another network when it has seen no member of this one
-/// for so long. The delay allows for a new member that has not announced itself yet.
+/// for this long. The delay allows for a new member that has not announced itself yet.
 const FORLORN: Duration = Duration::from_secs(2);
 /// The same for a node that is already in the log, whose members may still have to elect a leader.
 /// It allows for several elections, and links with a delay of a second.

@@ -147,8 +147,8 @@ impl Network {
         reformation: Reformation,
     ) -> Result<Self, ConfigError> {
         let head = reformation.head();
-        // Only members of a mesh record URLs. They tell a node that adopts any shape which one it
-        // had.
+        // Only members of a mesh record URLs. From these a node that adopts any shape tells which
+        // one it had.
         if config.any_shape && head.is_some_and(|h| h.contacts.values().any(|c| !c.urls.is_empty())) {
             config.overlay.topology = TopologyKind::Mesh;
         }
@@ -275,14 +275,14 @@ impl Network {
         self.config.minority_timeout
     }
 
-    /// Whether it has left the network in order, or never was in it with others.
+    /// Whether it has left the network properly, or was never in it with others.
     pub(crate) fn has_left(&self) -> bool {
         self.leaving
             && (self.commands.is_removed() || self.nodes.len() <= 1)
             && self.reformation.is_persisted()
     }
 
-    /// Begins to leave the network in order.
+    /// Begins to leave the network properly.
     pub(crate) fn leave(&mut self, now: Moment) {
         if !std::mem::replace(&mut self.leaving, true) {
             // The last member takes the network with it. A node outside may still be a voter.
@@ -309,7 +309,7 @@ impl Network {
     /// When to call [`Network::handle_timeout`].
     pub(crate) fn poll_timeout(&self) -> Option<Moment> {
         let links = Moment::sooner(self.overlay.poll_timeout(), self.routers.poll_timeout());
-        // A leaving node becomes no member and declares nobody dead. Without the filter these
+        // A leaving node never becomes a member or declares a node dead. Without the filter these
         // deadlines would fire again and again.
         let membership = self.membership.poll_timeout().filter(|_| !self.leaving);
         let standing = Moment::sooner(self.commands.poll_timeout(), membership);
@@ -426,7 +426,7 @@ impl Network {
         if any | again {
             self.info.mark_dirty();
         }
-        // Forwarded messages, which are the majority, make no further work possible.
+        // Forwarded messages, the majority, make no further work possible.
         (verdict, again || self.overlay.has_events() || rti.has_outgoing())
     }
 

@@ -11,7 +11,7 @@ use overlay::{Target, TopologyKind};
 use rti::{Command, Rti};
 use std::collections::{BTreeSet, VecDeque};
 
-/// Limit of the messages of the log that wait for a disk, in each direction. Messages beyond it are
+/// Limit on the log's messages that wait for a disk, in each direction. Messages beyond it are
 /// dropped; Raft sends them again.
 const WITHHELD_MAX: usize = 4_096;
 
@@ -32,8 +32,8 @@ pub(super) fn machine(config: &NetworkConfig, key: NodeKey) -> Reformation {
     Reformation::new(key, contact, overlay.seed.split("reformation"), clock, config.kept.clone())
 }
 
-/// Link targets for the voters of a mesh that this node was a member of, because the node by which
-/// it once joined may be gone. In other shapes links are configured by hand, and voters have no
+/// Link targets for the voters of a mesh that this node was a member of, because the node through
+/// which it joined may be gone. In other shapes links are configured by hand, and voters have no
 /// URLs.
 pub(super) fn targets(head: Option<&Head>, config: &NetworkConfig) -> Vec<Target> {
     let Some(head) = head.filter(|_| config.overlay.topology == TopologyKind::Mesh) else {

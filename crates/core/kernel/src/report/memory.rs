@@ -20,7 +20,7 @@ pub struct MemoryUseReport {
     pub of: String,
     /// Bytes used now.
     pub used: usize,
-    /// Bytes used at most so far.
+    /// The most bytes used so far.
     pub peak: usize,
     /// Bytes that it may use now.
     pub bound: usize,

@@ -232,7 +232,7 @@ impl Fluid {
         }
     }
 
-    /// Speeds messages up because a link has one message less: those that it held back may move
+    /// Speeds messages up because a link has one message fewer: those that it held back may move
     /// faster.
     fn speed_up(&mut self, now: Picos, link: u32) {
         let mut at = self.links.head(link);

@@ -65,14 +65,14 @@ pub enum WanError {
     /// A site has no route to another.
     #[error("no line leads from {0} to {1}")]
     Apart(String, String),
-    /// A route goes by a site that is no neighbour.
+    /// A route goes by a site that is not a neighbour.
     #[error("the route at {at} to {to} goes by {via}, and no line joins {at} and {via}")]
     NotJoined {
         /// The site that forwards.
         at: String,
         /// The destination site.
         to: String,
-        /// The site that is no neighbour.
+        /// The site that is not a neighbour.
         via: String,
     },
     /// A route goes in a circle.
@@ -135,7 +135,8 @@ impl Wan {
     /// The quickest routes, with those written by hand in their place.
     ///
     /// # Errors
-    /// A site cannot reach another, or a route goes by a site that is no neighbour, or in a circle.
+    /// A site cannot reach another, or a route goes by a site that is not a neighbour, or in a
+    /// circle.
     pub fn routes(&self, topology: &Topology) -> Result<NextLinks, WanError> {
         let mut next = NextLinks::quickest(topology);
         for &Detour { at, to, via } in &self.detours {

@@ -83,7 +83,7 @@ pub struct LinkSet {
     pub rate: Rate,
     /// The delay of a cable, and of forwarding in a switch.
     pub delay: Picos,
-    /// Largest IP packet, in bytes; `None`: the link is no Ethernet, and its rate is already that
+    /// Largest IP packet, in bytes; `None`: the link is not Ethernet, and its rate is already that
     /// of messages.
     pub mtu: Option<u32>,
 }
@@ -99,8 +99,8 @@ const fn ethernet(name: &'static str, gbit: u64, delay_ns: u64) -> LinkSet {
 }
 
 /// All named links. Delays are choices. A metre of cable takes 5 ns, with 100 m at 1 Gbit/s and 20
-/// m else. A switch takes 4 us at 1 Gbit/s, 1 us at 10 and 40, 0.6 us (error correction included)
-/// from 25 on, and 0.5 us for VIA, whose rate is that of the paper.
+/// m otherwise. A switch takes 4 us at 1 Gbit/s, 1 us at 10 and 40, 0.6 us (error correction
+/// included) from 25 on, and 0.5 us for VIA, whose rate is that of the paper.
 pub const LINK_SETS: [LinkSet; 8] = [
     LinkSet { name: "via-clan", rate: Rate::mbit(856), delay: Picos::from_nanos(500), mtu: None },
     ethernet("gigabit-ethernet", 1, 4_500),

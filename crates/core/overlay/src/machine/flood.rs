@@ -1,12 +1,11 @@
 //! The map: announcing this node, passing on the announcements of others, and ageing.
 //!
-//! An entry goes once over each link, unless the other end is known to have it or is a neighbour of
-//! the node that the entry describes, which sends it the entry itself. So in a full mesh nothing is
-//! passed on. When a link comes up, each end sends a digest of its map, and the entries that the
-//! other end lacks of the nodes that it can reach itself. So a forgotten entry does not come back
-//! from nodes that have not yet forgotten it. Keep-alives carry a summary of the map. Losses that
-//! happen in spite of all this, for example with a link that fell silent, are repaired by the next
-//! two keep-alives.
+//! An entry goes over each link once, unless the other end is known to have it, or is a neighbour
+//! of the node that the entry describes and gets it from there. So in a full mesh nothing is passed
+//! on. When a link comes up, each end sends a digest of its map, and those entries of nodes within
+//! its reach that the other end lacks. So a forgotten entry does not come back from nodes that have
+//! not yet forgotten it. Keep-alives carry a summary of the map. The next two keep-alives repair
+//! losses that still happen, for example when a link falls silent.
 
 use super::{Overlay, Timer};
 use crate::LinkId;
@@ -140,7 +139,7 @@ impl Overlay {
         *self.summary.insert(summary)
     }
 
-    /// Handles the digest of the other end: marks the entries that it lacks to be sent.
+    /// Handles the digest of the other end: marks for sending the entries that it lacks.
     pub(super) fn on_digest(&mut self, id: LinkId, known: &[(NodeKey, u64)]) {
         let Some(link) = self.links.get_mut(&id) else { return };
         // While the first digest travels, news may be under way to the peer from elsewhere; later
@@ -220,8 +219,8 @@ impl Overlay {
         true
     }
 
-    /// Makes room for news: forgets nodes out of reach, first those whose time to be forgotten
-    /// comes first.
+    /// Makes room for news: forgets nodes out of reach, starting with those due to be forgotten
+    /// first.
     fn make_room(&mut self, entry: &Entry) {
         while !self.map.has_room(entry) {
             let ageing = self.map.iter().filter(|known| known.key != entry.key);
@@ -273,8 +272,8 @@ impl Overlay {
             let Some(entry) = self.map.get(*key) else { continue };
             let Some(link) = self.links.get_mut(id) else { continue };
             let named = entry.sequence > link.sequence_before && entry.rtt_to(self.config.key).is_some();
-            // Named once and not any longer: the other end has dropped the link, and its message
-            // about that is lost. Before the first time it may simply not know of the link yet.
+            // Named before but no longer: the other end has dropped the link, and its message about
+            // that is lost. An end that never named this node may not know of the link yet.
             if link.confirmed && !named && !entry.leaving {
                 given_up.push(*id);
             }
@@ -332,7 +331,7 @@ impl Overlay {
         debug_assert!(self.neighbours.is_empty(), "all links are detached");
     }
 
-    /// Another node has this node's name and the older right to it: gives up all links.
+    /// Another node has this node's name and the better claim to it: gives up all links.
     pub(super) fn give_up_name(&mut self, now: Moment, holder: NodeKey) {
         self.events.push_back(Event::NameTaken { holder });
         let ids: Vec<LinkId> = self.links.keys().copied().collect();

@@ -89,7 +89,7 @@ impl Overlay {
 
     fn next_entries(&mut self, now: Moment, id: LinkId) -> Option<Bytes> {
         let link = self.links.get_mut(&id)?;
-        // News of this node itself are urgent and rare; news of others travel with them.
+        // News of this node itself is urgent and rare; news of others travels with it.
         if now < link.entries_at && !link.dirty.contains_key(&self.config.key) {
             if !link.dirty.is_empty() {
                 self.timers.set(Timer::RateLimit(id), link.entries_at);

@@ -1,9 +1,9 @@
 //! Greetings: the initiator calls, the acceptor answers, the initiator accepts. Each end checks the
-//! other. Of two links between the same nodes one stays.
+//! other. Of two links between the same nodes, one stays.
 //!
-//! Both ends choose the same one. A link that is up stays, unless the other end, which initiated
-//! it, comes with a new link: it would not do so if it had not lost the old one. Of two attempts
-//! that cross, the one of the larger key stays.
+//! Both ends choose the same one. A link that is up stays, unless the end that initiated it makes a
+//! new one: that end has then lost the old one. Of two attempts that cross, that of the node with
+//! the larger key stays.
 
 use super::{Overlay, Relation, SILENT_LINKS_MAX, Timer};
 use crate::error::Refusal;
@@ -33,7 +33,7 @@ impl Overlay {
         Frame::Greeting(greeting).encode()
     }
 
-    /// The acceptor learns the caller, or the initiator the node that answers.
+    /// The acceptor learns who calls, or the initiator who answers.
     pub(super) fn on_greeting(&mut self, now: Moment, id: LinkId, peer: Greeting) {
         let Some(link) = self.links.get(&id) else { return };
         let (initiator, target) = (link.is_initiator(), link.target);
@@ -97,7 +97,7 @@ impl Overlay {
         {
             link.measured(now.since(asked.1));
         }
-        // Dropped before the new one counts, so that no moment has two links to one neighbour.
+        // Dropped before the new one counts, so that a neighbour never has two links.
         for other in self.earlier_links(id, peer.key) {
             self.drop_link(now, other, "a newer link from the same node takes its place");
         }

@@ -293,7 +293,7 @@ impl Overlay {
     pub(super) fn keep_alive(&mut self, now: Moment, id: LinkId) {
         let interval = self.config.timing.keep_alive;
         let Some(link) = self.links.get_mut(&id) else { return };
-        // Busy links carry pings at times too, to measure the round trip and to compare maps.
+        // Busy links carry pings now and then, to measure the round trip and to compare maps.
         let due = (link.last_sent + interval).min(link.last_ping + BUSY_INTERVALS * interval);
         if due > now {
             self.timers.set(Timer::KeepAlive(id), due);
@@ -310,8 +310,8 @@ impl Overlay {
         let due = link.last_heard + link.silence_max;
         if due > now {
             self.timers.set(Timer::Silence(id), due);
-        // The host was suspended, or this process had no processor. The frames of the neighbour may
-        // be in the socket still.
+        // The host was suspended, or this process was not scheduled. The neighbour's frames may
+        // still be in the socket.
         } else if slept {
             self.timers.set(Timer::Silence(id), now + grace);
         } else {

@@ -80,11 +80,11 @@ struct Relation {
     silent_links: u32,
 }
 
-/// Each link that falls silent before it is steady doubles the silence that the next one may keep,
-/// up to this many times, until a link to the same node has been steady. The first frames of
-/// several links may fill the queue of a slow line for longer than [`Timing::silence_max`]. The other
-/// end of each link then seems dead; the links that replace them begin with the same frames, and
-/// would fall silent again, for ever.
+/// Each link that falls silent before it is steady doubles the silence allowed to the next one, up
+/// to this many times, until a link to the same node has been steady. The first frames of several
+/// links may fill the queue of a slow line for longer than [`Timing::silence_max`]. The other end
+/// of each link then seems dead; their replacements begin with the same frames, and would fall
+/// silent again, for ever.
 ///
 /// [`Timing::silence_max`]: crate::Timing::silence_max
 const SILENT_LINKS_MAX: u32 = 2;
@@ -129,10 +129,10 @@ pub struct Overlay {
     neighbours: BTreeMap<NodeKey, LinkId>,
     /// Nodes that this node has had a link with.
     relations: BTreeMap<NodeKey, Relation>,
-    /// The network that this node has given up, and until when it refuses links to that network
-    /// while it has none.
+    /// The network that this node has given up, and until when it refuses links to it while in no
+    /// network.
     given_up: Option<(u64, Moment)>,
-    /// When the information about each other node was received. It is for people alone.
+    /// When the information about each other node was received. For people only.
     info_received: BTreeMap<NodeKey, Moment>,
     targets: Targets,
     tunnels: BTreeMap<NodeKey, Tunnel>,
@@ -258,9 +258,8 @@ impl Overlay {
         }
     }
 
-    /// Makes this node, which has given up a network, look for another one before it adopts the
-    /// same one again: links to its nodes are refused for two silences of a link, or until another
-    /// network is found.
+    /// This node has given up a network, and looks for another before it adopts the same one again:
+    /// it refuses links to that network for two silences of a link, or until it finds another one.
     pub fn avoid_network(&mut self, now: Moment, network: u64) {
         self.given_up = Some((network, now + 2 * self.config.timing.silence_max));
     }
@@ -392,7 +391,7 @@ impl Overlay {
         self.map.get(key).map(|entry| (entry.name.as_str(), entry.urls.as_slice()))
     }
 
-    /// Whether `key` is unreachable and another node of its name is not: it was restarted, then.
+    /// Whether `key` is unreachable and another node of its name is reachable: it was restarted.
     pub fn is_restarted(&self, key: NodeKey, name: &str) -> bool {
         !self.is_reachable(key)
             && self.map.named(name).any(|other| other != key && self.routes.reaches(other))

@@ -123,7 +123,7 @@ impl Overlay {
         }
     }
 
-    /// There is a link to `key` now. Where all links are paths it is used at once; the computation
+    /// There is a link to `key` now. Where all links are paths, it is used at once; the computation
     /// of routes follows when the throttle permits it.
     pub(super) fn use_link(&mut self, now: Moment, key: NodeKey, id: LinkId) {
         self.end_tunnel(key);

@@ -1,4 +1,4 @@
-//! Tunnels: where two nodes of a mesh or hypercube should have a link and have none, channel frames
+//! Tunnels: where two nodes of a mesh or hypercube should have a link but have none, channel frames
 //! go over other nodes.
 
 use super::{Overlay, Timer};
@@ -32,8 +32,8 @@ impl Overlay {
         let tunnel = self.tunnels.get_mut(&to).filter(|tunnel| tunnel.stage == Stage::Up);
         let tunnel = tunnel.ok_or(SendError::NoTunnel(to))?;
         if !tunnel.has_room(bytes_max) {
-            // The caller is told when there is room. It would have to ask again and again
-            // otherwise.
+            // The caller is told when there is room. Otherwise it would have to ask again and
+            // again.
             tunnel.owed = true;
             return Err(SendError::Full(to));
         }

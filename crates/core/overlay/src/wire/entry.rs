@@ -22,7 +22,7 @@ pub(super) fn read(mut r: Reader) -> Result<Entry, ReadError> {
     let urls = (0..count).map(|_| r.text_within("URL", URL_BYTES_MAX)).collect::<Result<_, _>>()?;
     let neighbours = neighbours(&mut r, key)?;
     let info = r.octets_within("information", INFO_BYTES_MAX)?;
-    // The entry is kept for long, so its blob must not keep a whole frame alive.
+    // The entry is long-lived, so its blob must not keep a whole frame alive.
     let info = bytes::Bytes::copy_from_slice(&info);
     r.end(Entry { key, sequence, network, member, leaving, name, urls, neighbours, info })
 }

@@ -113,7 +113,7 @@ impl<I: Interest> Table<I> {
     }
 
     /// In a table of interests: the gated ones that want something `advertisement` promises, and of
-    /// which `source` has to be told if it makes that advertise.
+    /// which `source` has to be told if it makes that advertisement.
     pub(crate) fn gated_by(&self, advertisement: &I, source: ClientId, level: Level) -> Vec<I> {
         let mut gated = Vec::new();
         self.each_beside(advertisement.key().as_ref(), |interest, sinks| {

@@ -155,8 +155,8 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         }
     }
 
-    /// Grants a little of the credit that has been withheld for long, unless its messages would
-    /// find no room.
+    /// Grants a little of the credit that has long been withheld, unless its messages would find no
+    /// room.
     pub(super) fn trickle(&mut self, id: ClientId) {
         self.resume(id);
         let now = self.now;

@@ -15,7 +15,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
     ///
     /// # Errors
     /// [`ClientError::Unknown`], [`ClientError::NotASource`], [`ClientError::WrongKind`] (not
-    /// local). A full pipe is no error but part of [`Submitted`].
+    /// local). A full pipe is not an error but part of [`Submitted`].
     pub fn submit(&mut self, now: Moment, from: ClientId, message: M) -> Result<Submitted, ClientError> {
         let level = self.local_source(now, from)?;
         let mut targets = self.targets(message.topic(), from, level);

@@ -168,7 +168,8 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.take_in(now, id, parcel).map(|(received, _)| received)
     }
 
-    /// As [`Router::handle_parcel`]; also returns the congested pipes in which the parcel waits.
+    /// Like [`Router::handle_parcel`], but also returns the congested pipes in which the parcel
+    /// waits.
     pub(crate) fn take_in(
         &mut self,
         now: Moment,

@@ -122,7 +122,7 @@ pub struct Submitted {
 /// Contract: after any `&mut` call drain [`poll_event`](Router::poll_event), then
 /// [`poll_ready`](Router::poll_ready). Drain each client that it names with `poll_message` (local),
 /// `poll_parcel` (memory) or `poll_frame` (link) until `None`, or remember to do so when its link
-/// can take more: it is not named again before. Then sleep until
+/// can take more: it is not named again before that. Then sleep until
 /// [`poll_timeout`](Router::poll_timeout), which is the last `now` seen while events or unnamed
 /// ready clients are pending, and call [`handle_timeout`](Router::handle_timeout). `now` never
 /// decreases (a smaller one counts as the last seen). Spurious timeouts are harmless.

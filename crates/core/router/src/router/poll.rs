@@ -61,8 +61,8 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.poll(id, |kind| kind == ClientKind::Memory, |client| client.pipe.poll_parcel(false))
     }
 
-    /// As [`Router::poll_parcel`], but with no messages except those of the class `Control`: for a
-    /// pipe whose other end is [stalled](Router::is_stalled).
+    /// Like [`Router::poll_parcel`], but with no messages except those of the class `Control`: for
+    /// a pipe whose other end is [stalled](Router::is_stalled).
     #[must_use]
     pub fn poll_urgent_parcel(&mut self, id: ClientId) -> Option<Parcel<M, I>> {
         self.poll(id, |kind| kind == ClientKind::Memory, |client| client.pipe.poll_parcel(true))
@@ -75,7 +75,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.poll_frame_of(now, id, Fifos::ALL, usize::MAX)
     }
 
-    /// As [`Router::poll_frame`], with only the kinds of messages in `fifos`, in at most
+    /// Like [`Router::poll_frame`], but with only the kinds of messages in `fifos`, in at most
     /// `bytes_max` bytes (and at most
     /// [`PipeConfig::frame_bytes_max`](crate::PipeConfig::frame_bytes_max); none below
     /// [`FRAME_BYTES_MIN`](crate::FRAME_BYTES_MIN)).

@@ -68,8 +68,8 @@ pub enum Command {
         /// The federate that resigns.
         federate: FederateHandle,
         /// The way in which its node has disposed of its objects. If that node dies before the
-        /// other nodes have heard of it, they do the same to the instances that they still know as
-        /// the federate's.
+        /// other nodes have heard of this, they do the same to the instances that they still know
+        /// as the federate's.
         #[serde(with = "super::wire::resign_action")]
         action: ResignAction,
     },

@@ -47,7 +47,7 @@ pub enum Event {
         federate: FederateHandle,
         /// The label.
         label: String,
-        /// The reason of a refusal.
+        /// The reason for a refusal.
         refusal: Option<SyncRefusal>,
     },
     /// A point is announced to some federates.
@@ -119,7 +119,7 @@ pub enum Event {
         /// Whether the node publishes it.
         on: bool,
     },
-    /// A federation execution has a time home from now on. That a node is removed may change it
+    /// A federation execution has a time home from now on. The removal of a node may change it
     /// without this event.
     TimeHomeSet {
         /// The federation execution.

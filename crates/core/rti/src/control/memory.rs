@@ -65,12 +65,12 @@ impl Federation {
     }
 }
 
-/// An estimate for a model whose modules have so many octets of text, in bytes.
+/// An estimate for a model whose modules have `octets` of text, in bytes.
 pub(crate) const fn model_bytes_of(octets: usize) -> usize {
     MODEL_BYTES + octet_bytes(octets)
 }
 
-/// An estimate for modules with so many octets of text within a model, in bytes.
+/// An estimate for modules with `octets` of text within a model, in bytes.
 pub(crate) const fn octet_bytes(octets: usize) -> usize {
     octets.saturating_mul(BYTES_PER_OCTET)
 }

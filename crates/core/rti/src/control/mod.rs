@@ -198,8 +198,8 @@ impl ControlPlane {
         !self.unswept.is_empty()
     }
 
-    /// Removes names of federates that have left, in one slice. This changes nothing that a command
-    /// could meet, so that each node does it at its own pace.
+    /// Removes names of federates that have left, in one slice. No command can tell the difference,
+    /// so each node does it at its own pace.
     pub(crate) fn sweep_names(&mut self) {
         /// Number of entries that one slice visits. Removing one takes half a microsecond.
         const VISITED_PER_SLICE: usize = 2_000;

@@ -79,7 +79,7 @@ impl Serialize for Taken<'_> {
     }
 }
 
-/// Tables are equal if the same names are free, wherever their sweeps have come to.
+/// Tables are equal if the same names are free, however far their sweeps have come.
 impl PartialEq for NameTable {
     fn eq(&self, other: &Self) -> bool {
         self.taken().eq(other.taken())

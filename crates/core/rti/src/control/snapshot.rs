@@ -74,7 +74,7 @@ fn inconsistent(why: impl Into<String>) -> WireError {
 }
 
 /// The whole state at one moment. It is taken quickly, and encoded on another thread: with millions
-/// of names that takes as long as many calls.
+/// of names, encoding takes as long as many calls.
 pub(crate) struct State {
     limits: Limits,
     last_execution: u32,
@@ -104,8 +104,8 @@ impl State {
     }
 }
 
-/// A snapshot, decoded and not yet compared with any state. With millions of names decoding takes as
-/// long as many calls, so that a job does it.
+/// A snapshot, decoded and not yet compared with any state. With millions of names, decoding takes
+/// as long as many calls, so a job does it.
 pub struct DecodedSnapshot(Form<'static>);
 
 impl fmt::Debug for DecodedSnapshot {

@@ -119,7 +119,7 @@ impl SyncPoints {
     }
 
     /// An estimate, in bytes, of the memory of the points that are not yet synchronized, in a
-    /// federation with so many members. Cost: O(1).
+    /// federation with this many members. Cost: O(1).
     pub(crate) fn bytes(&self, members: usize) -> usize {
         self.octets + self.points.len() * (POINT_OVERHEAD + members * SET_MEMBER_BYTES)
     }

@@ -1,4 +1,4 @@
-//! The wire form of commands, in which they are entries of the log.
+//! The wire form of commands, as entries of the log.
 //!
 //! One octet holds the version of the form. The value follows in the format of
 //! [postcard](https://postcard.jamesmunns.com/wire-format): numbers as variable-length integers,

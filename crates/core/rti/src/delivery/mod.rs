@@ -30,8 +30,9 @@ struct Queued {
 /// of the shared body.
 const QUEUED_OVERHEAD: usize = 96;
 
-/// Bytes of waiting callbacks from which on a federate is congested. This is some thousands of
-/// discoveries: enough to keep it busy until the next slice.
+/// A federate with more bytes of waiting callbacks is congested, or with more than a quarter of its
+/// pipe's limits if that is less. This is some thousands of discoveries: enough to keep it busy until
+/// the next slice.
 const CONGESTED_BYTES: usize = 1 << 20;
 
 /// Every callback is addressed to one federate. These pipes have no topics.
@@ -317,8 +318,8 @@ impl Delivery {
     /// Whether a federate has enough callbacks to process. Work that can wait without loss, such as
     /// discoveries, should then wait.
     pub(crate) fn is_congested(&self, client: ClientId) -> bool {
-        // Only what the federate can take counts. Discoveries must not wait for logical time, which
-        // may itself wait for them.
+        // Only callbacks that the federate can take count. Discoveries must not wait for logical
+        // time, which may itself wait for them.
         let (messages, bytes) = self.pipes.queued(client).unwrap_or_default();
         bytes > CONGESTED_BYTES.min(self.pipe.bytes_max / 4) || messages > self.pipe.messages_max / 4
     }

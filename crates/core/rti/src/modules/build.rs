@@ -5,8 +5,8 @@ use super::cache::ReadModules;
 use hla::RtiError;
 use hla::fom::{Budget, Fdd, FomError, FomErrorKind, Limits, Module, decode, edition_for, text_digest};
 
-/// Total octets of the modules of a model up to which the model is extended at once. An extension
-/// begins with a copy of the model, which takes some 2 ms at this size.
+/// A model whose modules have at most this many octets is extended at once. An extension begins
+/// with a copy of the model, which takes some 2 ms at this size.
 const AT_ONCE_MODEL_BYTES: usize = 4 << 20;
 
 /// Octets of the modules of a model.
@@ -97,8 +97,8 @@ impl Build {
         Ok(model)
     }
 
-    /// The model of the MIM alone. Without a MIM of the creator, the first modules decide whose rules
-    /// hold: modules of 1516-2010 alone are merged by the rules of that edition.
+    /// The model of the MIM alone. If the creator supplies no MIM, the first modules decide which
+    /// rules apply: those of 1516-2010 if all modules are of that edition.
     fn mim_model(
         &self,
         modules: &[Module],

@@ -5,7 +5,7 @@ use hla::RtiError;
 use hla::fom::{Fdd, Limits, Module};
 use std::collections::VecDeque;
 
-/// Default limit, in octets, of modules that are read at once. Reading so many takes less than a
+/// Default limit, in octets, of modules that are read at once. Reading that many takes less than a
 /// millisecond.
 pub(crate) const AT_ONCE_BYTES: usize = 16 << 10;
 

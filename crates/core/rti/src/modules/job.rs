@@ -19,9 +19,8 @@ pub struct JobId {
     pub(crate) number: u64,
 }
 
-/// Long work with all its inputs: reading FOM modules, building object models, encoding or decoding a
-/// snapshot.
-/// It may run on any thread.
+/// Long work with all its inputs: reading FOM modules, building object models, encoding or decoding
+/// a snapshot. It may run on any thread.
 pub struct Job {
     pub(crate) id: JobId,
     pub(crate) limits: Limits,
@@ -107,7 +106,8 @@ impl Job {
         self.id
     }
 
-    /// Whether the job reads FOM modules or builds object models. A simulation may let that take long.
+    /// Whether the job reads FOM modules or builds object models. A simulation may make that take
+    /// long.
     pub fn reads_modules(&self) -> bool {
         matches!(self.task, Task::Call { .. } | Task::Log(_))
     }

@@ -1,9 +1,9 @@
 //! Deletion in time-stamp order (6.16 with a time).
 //!
-//! The deleter no longer knows the instance from its call on, and nobody owns it. Every other
+//! From its call on, the deleter no longer knows the instance, and nobody owns it. Every other
 //! federate knows it until the deletion is delivered to it. The deletion can be retracted (8.22)
-//! while its time stamp is in the deleter's future. The instance then is what it was. So it stays
-//! until all federates have forgotten it and the deletion is final.
+//! while its time stamp is in the deleter's future. The instance is then as it was before. It
+//! therefore stays until all federates have forgotten it and the deletion is final.
 
 use super::instance::{AttributeState, Relevance};
 use super::lifecycle::removal;
@@ -21,7 +21,7 @@ use hla::handle::{
 use hla::time::LogicalTime;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The deletion of an instance that is not over yet.
+/// A deletion that is not over yet.
 #[derive(Debug)]
 pub(super) struct Deletion {
     /// The former owners, by slot.
@@ -149,7 +149,7 @@ impl Objects {
         }
     }
 
-    /// Handles that a federate of another node has retracted a message.
+    /// Handles a retraction by a federate of another node.
     pub(super) fn retracted_elsewhere(
         &mut self,
         effects: &mut Effects,

@@ -332,7 +332,7 @@ impl Instances {
     /// ends long before it is full.
     fn move_some(&mut self) {
         /// The table has room for twice its instances, so that two or more end the move in time.
-        /// Nearly each of them touches a page of the new table for the first time, which takes the
+        /// Nearly all of them touch a page of the new table for the first time, which takes the
         /// system a microsecond. With 32 of them, a read of 2,000 registrations took 50 ms.
         const MOVED_PER_INSERTION: usize = 4;
         let Some(mut cursor) = self.moving.take() else { return };
@@ -418,7 +418,7 @@ impl Instances {
         for (&class, handles) in &self.by_class {
             let Some(class) = model.object_class(class) else { continue };
             for handle in handles {
-                // All instances of a class have the same attributes, so the first tells for all.
+                // All instances of a class have the same attributes, so the first answers for all.
                 let Some(instance) = self.by_handle.get_mut(*handle) else { break };
                 let before = instance.bytes();
                 if !instance.grow(model, class) {

@@ -98,9 +98,9 @@ impl Objects {
     }
 
     /// Notes that a node is out of the network. Instances that its departed federates still own are
-    /// disposed of by the federates' actions or directives, because the messages that report it no
-    /// longer arrive. `others`: the other nodes with federates; `delivered`: how far the streams of the
-    /// node were delivered here.
+    /// disposed of by the federates' actions or directives, because the messages that report this
+    /// no longer arrive. `others`: the other nodes with federates; `delivered`: how far the streams
+    /// of the node were delivered here.
     pub(crate) fn lose_node(
         &mut self,
         effects: &mut Effects,

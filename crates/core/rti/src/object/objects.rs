@@ -75,7 +75,7 @@ pub(crate) struct Objects {
     pub(super) offers: Offers,
     /// Instances with a dead home whose new home is this node.
     pub(super) adoptions: Adoptions,
-    /// Instances with another home of which federates here own attributes, by class.
+    /// Instances at home elsewhere of which federates here own attributes, by class.
     pub(super) owned_elsewhere: BTreeMap<ObjectClassHandle, BTreeSet<ObjectInstanceHandle>>,
     pub(super) departures: Departures,
     pub(super) losses: Losses,
@@ -235,7 +235,7 @@ impl Objects {
         self.instances.at_home(self.node)
     }
 
-    /// The number of those of which no attribute is owned.
+    /// The number of those without any owned attribute.
     pub(crate) fn unowned_instances(&self) -> usize {
         self.unowned.len()
     }

@@ -44,7 +44,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Asks each owner other than `requester` that `is_asked` for its share of `attributes`.
+    /// Asks each owner that `is_asked` selects, except `requester`, for its share of `attributes`.
     pub(crate) fn ask_owners(
         &self,
         effects: &mut Effects,

@@ -57,7 +57,7 @@ impl Objects {
                 return (records, Some(last));
             }
             last = handle;
-            // A deleted instance comes again if its deletion is retracted.
+            // A deleted instance comes back if its deletion is retracted.
             let exists =
                 |object: &&Instance| object.home == self.node && !self.deletions.contains_key(&handle);
             if let Some(object) = self.instances.get(handle).filter(exists) {

@@ -1,8 +1,8 @@
 //! Reviews of relevance: the advisories of an owner on very many instances.
 //!
 //! Two events concern all instances of an owner at once: it turns its advisory switch on, or a
-//! federate of another node changes a subscription. The instances are visited in slices, of which
-//! the others follow between the events of other federates.
+//! federate of another node changes a subscription. The instances are visited in slices. Those
+//! after the first follow between the events of other federates.
 
 use super::instance::Cursor;
 use super::objects::Objects;
@@ -73,9 +73,9 @@ impl RelevanceReviews {
 }
 
 impl Objects {
-    /// Handles that `federate` has turned its attribute relevance advisory on. From now on it is
-    /// told of changes relative to the present state of its attributes. Returns true if all of them
-    /// have been visited; if not, `completion` follows with the last slice.
+    /// `federate` has turned its attribute relevance advisory on. From now on it is told of changes
+    /// relative to the present state of its attributes. Returns true if all of them have been
+    /// visited; if not, `completion` follows with the last slice.
     pub(crate) fn start_relevance(&mut self, federate: FederateHandle, completion: Completion) -> bool {
         let mut cursor = self.instances.cursor();
         let is_done = self.note_relevance(federate, &mut cursor);
@@ -108,8 +108,8 @@ impl Objects {
         }
     }
 
-    /// Handles that subscriptions of other nodes' federates at `class` have changed: owners here
-    /// are told which of their attributes at the class and below are relevant now.
+    /// Subscriptions of other nodes' federates at `class` have changed: tells owners here which of
+    /// their attributes at the class and below are relevant now.
     pub(super) fn review_relevance_below(&mut self, effects: &mut Effects, class: ObjectClassHandle) {
         let listening = self.federates.values().filter(|federate| federate.switches.attribute_relevance);
         let owners: Vec<_> = listening.map(|federate| federate.handle).collect();

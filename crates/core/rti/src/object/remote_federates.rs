@@ -91,8 +91,8 @@ impl Objects {
         }
     }
 
-    /// Handles that the node `from` follows a class. The declarations are all that its federates
-    /// have made about it.
+    /// The node `from` follows a class. The declarations are all that its federates have made about
+    /// it.
     pub(crate) fn declared_for(
         &mut self,
         effects: &mut Effects,
@@ -108,8 +108,8 @@ impl Objects {
         }
     }
 
-    /// Handles that the node `from` no longer follows a class, but still the `followed` ones.
-    /// Declarations of its federates about that class alone are forgotten.
+    /// The node `from` no longer follows a class, but still follows the `followed` ones. Forgets
+    /// its federates' declarations about that class alone.
     pub(crate) fn undeclare(
         &mut self,
         effects: &mut Effects,

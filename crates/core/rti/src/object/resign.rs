@@ -114,7 +114,7 @@ impl Objects {
     ///
     /// # Errors
     /// `OwnershipAcquisitionPending`, or `FederateOwnsAttributes`; then nothing has happened. If a
-    /// later slice finds it, the call that waits for the proposal is refused.
+    /// later slice finds the reason, the call that waits for the proposal is refused.
     pub(crate) fn resign(
         &mut self,
         effects: &mut Effects,

@@ -92,8 +92,8 @@ impl Reviews {
 }
 
 impl Objects {
-    /// Handles that the subscription of `federate` at `class` has changed from `before`: causes
-    /// discoveries, changes of scope, and advisories to publishers and owners.
+    /// The subscription of `federate` at `class` has changed from `before`: causes discoveries,
+    /// changes of scope, and advisories to publishers and owners.
     pub(crate) fn subscription_changed(
         &mut self,
         effects: &mut Effects,

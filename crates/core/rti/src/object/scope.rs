@@ -85,9 +85,9 @@ impl Objects {
     }
 
     /// Handles the consequences for owners once a service has made all its changes to an instance.
-    /// Federates have `gained` attributes; for the `changed` ones, the federates that see them, or
-    /// their rates, have changed. Owners are advised once of the outcome, and asked for values
-    /// where the model requires it.
+    /// Federates have `gained` attributes; `changed` ones are seen by other federates or at other
+    /// rates. Owners are advised once of the outcome, and asked for values where the model requires
+    /// it.
     pub(crate) fn scope_changed(
         &mut self,
         effects: &mut Effects,

@@ -9,7 +9,7 @@ use super::instance::Instance;
 use base::HandleMap;
 use hla::handle::ObjectInstanceHandle;
 
-/// Number of instances from which on a table is put aside. Moving so many at once takes a
+/// A full table of at least this many instances is put aside. Moving that many at once takes a
 /// millisecond.
 const LARGE: usize = 14_000;
 

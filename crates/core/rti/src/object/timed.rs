@@ -12,8 +12,8 @@ use hla::api::{CallbackRequest, Message as _, OrderType, callback_request::Callb
 use hla::handle::FederateHandle;
 use hla::time::TimeKind;
 
-/// The order in which a federate receives a message: in time-stamp order if it was sent so and the
-/// federate is constrained (8.1.2).
+/// The order in which a federate receives a message: in time-stamp order if it was sent in that
+/// order and the federate is constrained (8.1.2).
 pub(super) fn received_order(payload: &Payload, federate: &Federate) -> OrderType {
     match payload.stamp {
         Some(stamp) if stamp.is_in_time() && federate.constrained => OrderType::Timestamp,
@@ -121,8 +121,8 @@ fn subscribed_part(body: Bytes, subscribed: &ClassSubscription) -> Option<Bytes>
     }
 }
 
-/// The same callback with TimeStamp replaced as the received order: its receiver is no longer
-/// constrained. Rare enough to decode it.
+/// The same callback with Receive as the received order: its receiver is no longer constrained.
+/// This is rare enough to decode it.
 fn in_receive_order(body: Bytes) -> Bytes {
     let Ok(CallbackRequest { callback_request: Some(mut callback) }) = CallbackRequest::decode(&body[..])
     else {

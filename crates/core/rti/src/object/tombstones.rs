@@ -109,8 +109,7 @@ impl Objects {
         }
     }
 
-    /// Handles the report of another node that instances are deleted whose home, a third node, has
-    /// died.
+    /// Handles another node's report of deleted instances whose home, a third node, has died.
     pub(super) fn removed_elsewhere(&mut self, effects: &mut Effects, instances: Vec<ObjectInstanceHandle>) {
         for instance in instances {
             let object = self.instances.get(instance);

@@ -1,7 +1,8 @@
 //! Update and reflect (6.10, 6.11): the hot path of every federation.
 //!
-//! The attributes of one call form one *passel* for each transportation type and sent order type. Each federate that knows the instance gets the part of the passel that
-//! is in its scope. Receivers of the same part share one encoded callback.
+//! The attributes of one call form one *passel* for each transportation type and sent order type.
+//! Each federate that knows the instance gets the part of the passel that is in its scope.
+//! Receivers of the same part share one encoded callback.
 
 use super::encode;
 use super::federate::{ClassSubscription, RateId, Subscription};
@@ -59,8 +60,8 @@ impl Objects {
             passels.add(&key, HandleValue { handle: attribute.0, value: pair.value });
         }
         let (instance, class) = (object.handle, PublishedClass::Objects(object.class));
-        // At an owner elsewhere than at the home, receivers wait for the change that made it the
-        // owner, or for the discovery.
+        // If the owner is not at the home, receivers wait for the change that made it the owner, or
+        // for the discovery.
         let after = (object.home != self.node).then_some((class, object.home));
         let mut in_time = false;
         for payload in passels.finish(tag) {

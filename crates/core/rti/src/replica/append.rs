@@ -126,7 +126,7 @@ impl Replication {
         }
     }
 
-    /// Ends the keeping of the stream's beginning.
+    /// Stops keeping the stream's beginning.
     pub(crate) fn release_beginning(&mut self, context: &mut Context<'_>, class: PublishedClass) {
         let Some(out) = self.outbound.get_mut(&class) else { return };
         if out.beginning == Beginning::Kept {
@@ -143,8 +143,7 @@ fn send_best_effort(
     watermark: Watermark,
     event: &StreamEvent,
 ) {
-    // Nothing is kept of a best-effort message, so that it is not even encoded when nobody wants
-    // it.
+    // A best-effort message is not kept, so it is not even encoded when nobody wants it.
     if out.followers.is_empty() || !context.peers.wanted.contains(&stream.topic()) {
         return;
     }

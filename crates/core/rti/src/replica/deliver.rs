@@ -65,8 +65,8 @@ impl Replication {
         if let Ok(framed) = &framed
             && !self.may_take(framed.watermark)
         {
-            // The head of a stream waits, and all behind it. A later message must not overtake it,
-            // because the federates would see changes in another order than the sender made them.
+            // The head of a stream waits, and so do all messages behind it. If one overtook it,
+            // federates would see changes in another order than the sender's.
             context.peers.blocked = true;
             return None;
         }

@@ -80,7 +80,7 @@ impl Replication {
         self.send(context, node, class, StreamMessage::Attach { fresh, declarations });
     }
 
-    /// Stops following, and has the replicas forgotten, which no federate knows.
+    /// Stops following, and lets the replicas be forgotten, because no federate knows them.
     fn unfollow(&mut self, context: &mut Context<'_>, class: PublishedClass, node: NodeId) {
         self.leave(
             context,
@@ -238,8 +238,8 @@ impl Replication {
         );
     }
 
-    /// Handles that the other node no longer keeps the requested messages. The federates concerned
-    /// are told, and the stream is followed from the present on.
+    /// The other node no longer keeps the requested messages: tells the federates concerned, and
+    /// follows the stream from the present on.
     pub(super) fn unavailable(&mut self, context: &mut Context<'_>, class: PublishedClass, from: NodeId) {
         if !self.followed.get(&(class, from)).is_some_and(Following::takes) {
             return;

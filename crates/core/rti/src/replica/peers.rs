@@ -170,7 +170,7 @@ impl Peers {
     }
 
     /// Keeps a numbered message, and sends it if the routers report an interest in it. A follower
-    /// that is interested without their knowledge learns of it by the high-water mark. `write`
+    /// whose interest they do not know learns of the message from the high-water mark. `write`
     /// encodes the message.
     pub(crate) fn append(
         &mut self,

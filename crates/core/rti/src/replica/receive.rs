@@ -134,7 +134,7 @@ impl Replication {
             context.peers.counters.best_effort_dropped += 1;
             return Ok(());
         };
-        // Its position reveals losses before it, also when the message itself cannot be used.
+        // Its position reveals losses before it, even if the message itself cannot be used.
         let Framed { watermark, event } = Framed::decode(body)?;
         following.inbound.advance_high_water_mark(context.now, after, context.peers.patience());
         let behind = !self.is_ready(watermark);

@@ -57,7 +57,7 @@ pub(crate) struct Replication {
     /// Number of changes of own publications that were proposed to the control plane.
     pub(super) proposed: u64,
     pub(super) events: VecDeque<ReplicaEvent>,
-    /// Streams whose messages in time-stamp order have been delivered further, or that are followed
+    /// Streams that have delivered further messages in time-stamp order, or that are newly followed
     /// or no longer followed, since the last look at them.
     pub(super) moved: BTreeSet<(PublishedClass, NodeId)>,
 }
@@ -208,7 +208,7 @@ impl Replication {
         }
     }
 
-    /// Handles that a node is gone for good: it neither publishes nor follows any longer.
+    /// A node is gone for good: it no longer publishes or follows anything.
     pub(crate) fn remove_peer(&mut self, context: &mut Context<'_>, gone: NodeId) {
         for nodes in self.publishers.values_mut() {
             nodes.remove(&gone);

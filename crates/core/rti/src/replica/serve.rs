@@ -61,7 +61,7 @@ impl Replication {
         self.send(context, to, class, StreamMessage::SnapshotPart { at, until, records, replay: false });
     }
 
-    /// Handles that another node no longer follows. Returns the classes that it still follows.
+    /// Another node no longer follows a stream. Returns the classes that it still follows.
     pub(super) fn detach(
         &mut self,
         context: &mut Context<'_>,

@@ -59,12 +59,12 @@ impl Rti {
         Some(Completion { caller, call, answer: answer.map(finish) })
     }
 
-    /// Applies a command at its turn that `from`, another node, has proposed. If it fails, only
+    /// Applies, at its turn, a command that `from`, another node, has proposed. If it fails, only
     /// that node reports it; nothing happens here.
     ///
     /// # Errors
-    /// The octets are not a command. Nothing has happened, neither here nor at any other node that
-    /// reads this version.
+    /// The octets are not a command. Nothing has happened, here or at any other node that reads
+    /// this version.
     pub fn commit_remote(&mut self, now: Moment, from: NodeKey, command: &[u8]) -> Result<(), WireError> {
         self.commit_command(now, from, Command::from_bytes(command)?);
         Ok(())
@@ -254,7 +254,7 @@ impl Rti {
         }
     }
 
-    /// Makes the caller that waits for a join the federate. If no call waits for it, a federate of
+    /// Gives the caller that waits for a join its federate. If no call waits for it, a federate of
     /// this node is resigned: its session ended during the join, or its call was answered with an
     /// exception.
     pub(super) fn welcome(

@@ -22,8 +22,8 @@ pub(super) fn allows_non_regulated_grant(model: &Fdd) -> bool {
     model.switches().non_regulated_grant || model.edition() == Edition::Hla2010
 }
 
-/// Deliveries of time management whose effects are applied together: so few that these stay in the
-/// nearest cache.
+/// Deliveries of time management whose effects are applied together: few enough for these to stay
+/// in the nearest cache.
 const DELIVERIES_AT_ONCE: usize = 32;
 
 /// The machines of one federation execution.
@@ -373,8 +373,8 @@ impl Execution {
         Ok(())
     }
 
-    /// Handles that a node is gone for good and its federates have resigned. Instances at home
-    /// there move to `new_home`, in slices.
+    /// A node is gone for good and its federates have resigned. Instances at home there move to
+    /// `new_home`, in slices.
     pub(super) fn remove_peer(
         &mut self,
         shared: &mut Shared,

@@ -12,8 +12,8 @@ pub struct MemoryBounds {
     pub models: usize,
     /// Object instances, names, synchronization points, declarations and members.
     pub federations: usize,
-    /// All that is kept for other nodes or waits for their messages. Calls are not refused for it:
-    /// messages of streams that wait for earlier ones may take a quarter of it.
+    /// All that is kept for other nodes or waits for their messages. No call is refused for it.
+    /// Messages of streams that wait for earlier ones may take a quarter of it.
     pub links: usize,
 }
 

@@ -18,7 +18,7 @@ impl Rti {
         self.control.snapshot()
     }
 
-    /// Replaces the control plane by that of a snapshot: for a new node that joins a network, or
+    /// Replaces the control plane with that of a snapshot: for a new node that joins a network, or
     /// for a node that was cut off for so long that the commands it missed are no longer available.
     ///
     /// The changes have the same consequences as commands: executions begin and end, federates of

@@ -61,8 +61,7 @@ impl ModuleCall {
         self.modules.iter().chain(&self.mim).map(SentModule::len).sum()
     }
 
-    /// Memory that the object model would take in addition, in bytes, if the new modules have so
-    /// many octets of text.
+    /// Additional memory, in bytes, that the object model would take for `new_octets` of text.
     pub(crate) fn growth(&self, new_octets: usize) -> usize {
         match self.purpose {
             Purpose::Create { .. } => model_bytes_of(new_octets),

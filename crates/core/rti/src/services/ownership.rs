@@ -18,7 +18,7 @@ impl Context<'_> {
         OwnershipCall { caller: self.caller, call: self.call, finish }
     }
 
-    /// Serves a request of the owner of attributes that ends without a result.
+    /// Serves a request by the owner of attributes; it ends without a result.
     fn serve_owner<R: Request<Output = ()>>(
         self,
         action: OwnershipAction,
@@ -32,7 +32,7 @@ impl Context<'_> {
         Ok(Reply::now_if(divested.is_some()))
     }
 
-    /// Checks that there is room for what acquisitions, or offers, of these attributes take.
+    /// Checks that there is room for acquisitions, or offers, of these attributes.
     fn check_room(&mut self, attributes: Option<&AttributeHandleSet>, tag: &Bytes) -> Result<(), RtiError> {
         let count = attributes.map_or(0, |set| set.attribute_handle.len());
         self.growth.check(count * (NEGOTIATION_BYTES + tag.len()))

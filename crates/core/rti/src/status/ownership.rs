@@ -54,8 +54,8 @@ pub struct AttributeOwnershipStatus {
 pub struct AcquirerStatus {
     /// Its name.
     pub federate: String,
-    /// How long it has waited, in milliseconds. The count starts anew when the home of the
-    /// instance was lost.
+    /// How long it has waited, in milliseconds. The count starts anew when the home of the instance
+    /// is lost.
     pub waits_ms: u64,
     /// Whether it has asked the owner for the attribute (7.8), and not only whether the attribute
     /// is available (7.9).

@@ -79,7 +79,7 @@ impl OwnershipAction {
 pub(crate) struct OwnershipRequest {
     pub(crate) federate: FederateHandle,
     pub(crate) instance: ObjectInstanceHandle,
-    /// By this the federate's node recognizes the answer.
+    /// The federate's node recognizes the answer by it.
     pub(crate) number: u64,
     pub(crate) action: OwnershipAction,
     pub(crate) attributes: Vec<AttributeHandle>,

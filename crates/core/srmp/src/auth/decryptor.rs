@@ -11,7 +11,7 @@ use bytes::BytesMut;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The default number of senders for which an [`Decryptor`] keeps keys and numbers: about 3 MiB, or
+/// The default number of senders for which a [`Decryptor`] keeps keys and numbers: about 3 MiB, or
 /// 7 MiB with encryption.
 pub const SENDERS_MAX_DEFAULT: usize = 4096;
 
@@ -27,7 +27,7 @@ const HEAD_BYTES: usize = 32;
 /// Bytes of the buffer from which decrypted datagrams are split off.
 const ARENA_BYTES: usize = 128 * 1024;
 
-/// The limits of an [`Decryptor`]'s memory.
+/// The limits of a [`Decryptor`]'s memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DecryptorLimits {
     /// The most senders with keys and numbers.
@@ -42,7 +42,7 @@ impl Default for DecryptorLimits {
     }
 }
 
-/// The work of an [`Decryptor`], which measures the cost of hostile datagrams.
+/// The work of a [`Decryptor`], which measures the cost of hostile datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Work {
     /// Tags computed and datagrams decrypted: one for each datagram that passed the cheap checks.
@@ -183,7 +183,7 @@ impl Decryptor {
         }
     }
 
-    /// Frees the memory of a sender that has been silent for long. Its epoch and newest number are
+    /// Frees the memory of a sender that has long been silent. Its epoch and newest number are
     /// kept, so that its datagrams cannot be replayed.
     pub fn forget(&mut self, sender: MemberId) {
         if let Some(state) = self.senders.get_mut(&sender)

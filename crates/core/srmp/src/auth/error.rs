@@ -10,7 +10,7 @@ pub enum AuthError {
     /// The datagram does not have the protection that the group demands.
     #[error("the datagram is not protected as this group's are")]
     Mismatch,
-    /// The datagram names a key that is not accepted, or no longer.
+    /// The datagram names a key that is not, or no longer, accepted.
     #[error("group key {id} is not accepted")]
     UnknownKey {
         /// The key's number.
@@ -37,7 +37,7 @@ pub enum AuthError {
     /// The tag is wrong.
     #[error("the tag is not that of the datagram")]
     Forged,
-    /// The datagram is of a new sender, and the number of senders has reached its limit.
+    /// The datagram is from a new sender, and the number of senders has reached its limit.
     #[error("there are {limit} senders already")]
     TooManySenders {
         /// The limit.
@@ -86,7 +86,7 @@ pub enum KeyError {
     /// Profile v2 does not number keys: all members have to restart with the new one together.
     #[error("profile v2 cannot change its key")]
     Profile,
-    /// The bytes are no public key, or no seed of a secret key.
+    /// The bytes are not a public key, or not a seed of a secret key.
     #[error("not an Ed25519 key")]
     Ed25519,
 }

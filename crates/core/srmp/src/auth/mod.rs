@@ -16,8 +16,8 @@
 //!   their sender. All members must use it. It proves membership only, and v2 relies on bundle
 //!   numbers against replay.
 //!
-//! An [`Decryptor`] checks the cheap properties first (key number, epoch, number), then the tag,
-//! and only then stores anything about a sender. A [`Encryptor`] writes tags, and refuses to use a
+//! A [`Decryptor`] checks the cheap properties first (key number, epoch, number), then the tag,
+//! and only then stores anything about a sender. An [`Encryptor`] writes tags, and refuses to use a
 //! number twice. Keys change without interruption: see [`Encryptor::rotate`] and
 //! [`Decryptor::add_key`].
 //!

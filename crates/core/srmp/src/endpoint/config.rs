@@ -16,8 +16,8 @@ use std::time::Duration;
 pub struct Limits {
     /// The most members that are told apart. Default 4096.
     pub members_max: usize,
-    /// The most members that send nothing and ask for nothing of which each is kept. If there are
-    /// more, only a sample of them is kept, by which their number is estimated (RFC 2762). Default
+    /// The most members that are all kept although they send nothing and ask for nothing. If there
+    /// are more, only a sample is kept, from which their number is estimated (RFC 2762). Default
     /// 2048.
     pub listeners_max: usize,
     /// The most data elements of one member. Default 65 536.
@@ -298,7 +298,7 @@ pub enum ConfigError {
     /// Encryption needs keys.
     #[error("encryption without keys")]
     NoKeys,
-    /// A timer is zero that must not be.
+    /// A timer that must not be zero is zero.
     #[error("heartbeat, trailing announcements and the timeout of members must not be zero")]
     Timing,
     /// Loggers need profile v3, and are not part of RFC 4410.
@@ -307,7 +307,7 @@ pub enum ConfigError {
     /// A member that may become a logger has to want and keep all data.
     #[error("a logger keeps what all others want: it cannot leave out any data itself")]
     LoggerInterest,
-    /// A setting of loggers is zero that must not be.
+    /// A setting of loggers that must not be zero is zero.
     #[error("loggers: the interval of advertisements, the fan-in and the rate in the site must not be zero")]
     LoggerSettings,
     /// The wire format is invalid.

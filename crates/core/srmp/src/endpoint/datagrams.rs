@@ -53,7 +53,7 @@ impl Endpoint {
         Some(len)
     }
 
-    /// Sends a datagram of one record that is no bundle.
+    /// Sends a datagram of one record that is not a bundle.
     fn put_alone(&mut self, now: Moment, kind: Kind, record: &Record<'_>, to: Destination) {
         self.announced.clear();
         self.writer.begin(kind, 0);

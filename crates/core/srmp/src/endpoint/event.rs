@@ -121,7 +121,7 @@ pub enum Event {
         /// Its address.
         address: SocketAddr,
     },
-    /// A member has been silent for long, or has left.
+    /// A member has long been silent, or has left.
     MemberLost {
         /// The member.
         member: MemberId,
@@ -196,7 +196,7 @@ pub struct MemberView {
     pub address: SocketAddr,
     /// The time at which it was last heard.
     pub heard: Moment,
-    /// Whether it was heard lately.
+    /// Whether it was heard recently.
     pub is_live: bool,
     /// The number of its data elements held here.
     pub elements: usize,

@@ -27,7 +27,7 @@ const RTTS_MAX: usize = 16;
 /// The least interval between advertisements that answer state requests.
 const ADV_SPACING: Duration = Duration::from_millis(20);
 
-/// The state that a member keeps of loggers and, if it may be one, as one.
+/// The state that a member keeps about loggers and, if it may be one, as a logger.
 #[derive(Debug)]
 pub(super) struct Loggers {
     pub(super) config: LoggerConfig,
@@ -197,7 +197,7 @@ impl Endpoint {
     /// Handles a datagram of a logger, or of a member that asks one.
     pub(super) fn handle_logging(&mut self, now: Moment, from: SocketAddr, via: Channel, packet: &Packet) {
         let header = *packet.header();
-        // A datagram for a site must not pass for one to the whole group, nor the other way round.
+        // A datagram for a site must not pass for one to the whole group, nor vice versa.
         let is_local = header.flags.contains(Flags::LOCAL);
         if (via == Channel::Site && !is_local) || (via == Channel::Group && is_local) {
             return self.counters.faults.add(Fault::BadFlags);

@@ -164,10 +164,10 @@ impl Patience {
 #[derive(Debug)]
 pub(super) struct Members {
     pub(super) remotes: BTreeMap<MemberId, Remote>,
-    /// The number of members heard lately; an estimate when only a sample is kept.
+    /// The number of members heard recently; an estimate when only a sample is kept.
     pub(super) live: u32,
     depth: u32,
-    /// The members of the sample that are kept, and those of them that were heard lately.
+    /// The members of the sample that are kept, and those of them that were heard recently.
     sampled: usize,
     sampled_live: u32,
     wakes: BinaryHeap<Reverse<(Moment, MemberId)>>,

@@ -251,7 +251,7 @@ impl Endpoint {
         self.members.remotes.iter().map(|(member, remote)| remote.view(*member))
     }
 
-    /// The number of members heard lately; an estimate when only a sample is kept.
+    /// The number of members heard recently; an estimate when only a sample is kept.
     pub fn live_members(&self) -> u32 {
         self.members.live
     }

@@ -62,8 +62,8 @@ impl RateLimit {
     }
 }
 
-/// The loggers that asked a source lately. When many of them miss the same message, it goes to the
-/// whole group.
+/// The loggers that asked a source recently. When many of them miss the same message, it goes to
+/// the whole group.
 #[derive(Debug, Default)]
 pub(super) struct Children {
     asks: VecDeque<(Moment, DataId, Sn, MemberId)>,

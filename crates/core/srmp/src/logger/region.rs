@@ -1,10 +1,10 @@
 //! The loggers of other sites: those that serve other sites, and the parent that this one asks.
 //!
 //! With more sites than one member can serve, some site loggers serve others too. These are the
-//! `fan_in` best of the loggers that are the best of all near them. Any other logger asks the
+//! `fan_in` best of those loggers that have no better one near them. Any other logger asks the
 //! nearest of these that has room, or else the nearest logger that asks one of these. With a
 //! `fan_in` of eight, sources and loggers answer at most eight loggers each, for up to 584 sites
-//! (8, 64 and 512 on three levels). If there are more, the rest asks the source.
+//! (8, 64 and 512 on three levels). If there are more, the rest ask the source.
 
 use super::config::LoggerConfig;
 use super::rank::Rank;

@@ -168,7 +168,7 @@ impl View {
     }
 
     /// Counts a request to a logger that should answer within `wait`. Returns true when the logger
-    /// counts as dead, since it has not answered for long.
+    /// counts as dead, since it has not answered for a long time.
     pub(crate) fn note_ask(&mut self, now: Moment, member: MemberId, wait: Duration) -> bool {
         let blacklist = self.config.blacklist;
         let Some(seen) = self.find(member) else { return false };

@@ -4,7 +4,7 @@ base::id! {
     /// A member, unique in its group: `Sender_ID` and `Receiver_ID` of RFC 4410, section 3.2.
     ///
     /// It has 32 bits on the wire in profile v2, where it may be an IPv4 address, and 64 bits in
-    /// v3. Zero is no member.
+    /// v3. Zero denotes no member.
     pub struct MemberId(u64) as "m";
 
     /// One incarnation of a member: the seconds from 2020-01-01 00:00 UTC to its start.

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 /// The number of closed loss intervals in the mean: the `n` of RFC 4654, section 5.3.
 pub const INTERVALS: usize = 8;
-/// A jump of the numbers by more than this, in either direction, is no loss but a restart or a long
-/// outage: the record starts again.
+/// A jump of the numbers by more than this, in either direction, is not a loss but a restart or a
+/// long outage: the record starts again.
 pub const JUMP_MAX: u64 = 2_048;
 /// A bundle counts as lost when this many later ones have arrived.
 const LATER: u8 = 3;
@@ -128,8 +128,8 @@ impl LossHistory {
             return Observation::Next;
         };
         let offset = self.space.offset(seq, newest.seq);
-        // A sender that was started again, or a cut of many seconds. As losses the gap would hold
-        // the rate down for minutes.
+        // A sender that was started again, or a cut of many seconds. Counted as losses, the gap
+        // would hold the rate down for minutes.
         if offset.unsigned_abs() > JUMP_MAX {
             self.forget();
             self.start_at(seq, now);

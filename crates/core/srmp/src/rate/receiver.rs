@@ -126,8 +126,8 @@ impl Receiver {
         let Some(latest) = self.latest else { return };
         let about_this = feedback.sender == self.sender && feedback.receiver != self.me;
         let by_clr = latest.info.echo.is_some_and(|echo| echo.is_clr && echo.receiver == feedback.receiver);
-        // A report of the limiting receiver is no answer of this round. One of a member that leaves
-        // soon counts for nothing.
+        // A report from the limiting receiver does not answer this round. One from a member that
+        // leaves soon counts for nothing.
         if about_this && !by_clr && !feedback.leaving && self.rtt() <= latest.info.rtt_max {
             self.suppress(feedback.rate.times(1.0 - SUPPRESSION_SLACK));
         }
@@ -244,7 +244,7 @@ impl Receiver {
     }
 
     /// After a pause of the sender its old losses say little about the path, and its old rate says
-    /// nothing. A gap in which bundles were lost was no pause of the sender.
+    /// nothing. A gap in which bundles were lost was not a pause of the sender.
     fn notice_idleness(&mut self, now: Moment, bundle: &BundleInfo) {
         let idle = self.latest.is_some_and(|latest| now - latest.at >= self.rtt() * IDLE_RTTS);
         // Old losses say nothing of a path that was not used. A gap in the numbers shows that it
@@ -303,7 +303,7 @@ impl Receiver {
         // Exponential timers: the number of early answers hardly depends on that of receivers
         // (Fuhrmann and Widmer 2001).
         let share = (1.0 + uniform.ln() / RECEIVERS_ASSUMED.ln()).max(0.0);
-        // Bundles that come seldom announce a round late. The others have not heard of it either.
+        // Infrequent bundles announce a round late. The others have not heard of it either.
         let slack = gap.map_or(Duration::ZERO, |gap| gap.saturating_sub(info.rtt_max)).min(RTT_MAX);
         let at = now + (info.rtt_max * ROUND_RTTS).mul_f64(share) + slack;
         self.timer = Some(Timer { at, rate, rtt_max: info.rtt_max });
@@ -407,7 +407,7 @@ impl Path {
         } else {
             sample.saturating_sub(change_of(span - change))
         };
-        // A longer one is a clock that was set, and no path.
+        // A longer one is a clock that was set, not a path.
         if rtt <= RTT_MAX {
             self.smooth(rtt.max(RTT_MIN), SMOOTHING_ONE_WAY);
         }

@@ -39,8 +39,8 @@ impl AnswerTime {
 mod tests {
     use super::*;
 
-    /// The usual time in milliseconds after answers that took so long since the first and the last
-    /// request.
+    /// The usual time in milliseconds after answers that took this long since the first and the
+    /// last request.
     fn after(answers: &[(u64, u64)]) -> u128 {
         let mut time = AnswerTime::default();
         for (first, last) in answers {

@@ -66,13 +66,13 @@ impl Origin {
     /// Returns true when they still differ after all versions were announced twice, although
     /// nothing is being requested. The state should then be transferred in another way.
     pub(crate) fn compare_digest(&mut self, shared: &mut Shared, theirs: Digest, announced: u32) -> bool {
-        // A member that takes a part of the messages only cannot have the same digest.
+        // A member that takes only a part of the messages cannot have the same digest.
         if theirs == self.digest || !shared.interest.covers_all_of(self.member) {
             self.announced_unequal = 0;
             return false;
         }
         self.announced_unequal = self.announced_unequal.saturating_add(announced.max(1));
-        // By then each message has been announced about twice. A difference that is left is no
+        // By then each message has been announced about twice. A difference that remains is not a
         // message under way.
         let twice = theirs.active.saturating_mul(2).max(MISMATCHES_MIN);
         if self.announced_unequal <= twice || !self.open.is_empty() || !self.parts.is_empty() {

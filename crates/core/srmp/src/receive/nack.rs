@@ -71,7 +71,7 @@ impl Origin {
             spread(&mut shared.rng, join)
         } else if shared.config.strict {
             spread(&mut shared.rng, timing.bundle_timeout)
-        // So few members send no flood, and a wait would only delay the repair.
+        // So few members cannot send a flood, and a wait would only delay the repair.
         } else if shared.members <= timing.backoff_free_members {
             Duration::ZERO
         } else {
@@ -101,7 +101,7 @@ impl Origin {
     }
 
     /// The transfer of the whole state has ended: requests that were held back for it are started,
-    /// also those for segments that did not come with it.
+    /// including those for segments that did not come with it.
     pub(crate) fn end_of_sync(&mut self, now: Moment, shared: &mut Shared) {
         for data in &self.parts {
             if let Some(part) = self.items.get_mut(data).and_then(|item| item.part.as_mut()) {
@@ -117,7 +117,7 @@ impl Origin {
         }
     }
 
-    /// Declares segments lost whose time has passed.
+    /// Declares lost the segments whose time has passed.
     fn expire_part(&mut self, now: Moment, shared: &mut Shared, data: DataId) {
         let timeout = shared.config.timing.segment_timeout;
         let part = self.items.get_mut(&data).and_then(|item| item.part.as_mut());
@@ -137,7 +137,7 @@ impl Origin {
         if !matches!(want.phase, Phase::Holdoff(until) if until <= now) {
             return;
         }
-        // The source has not announced the version for so long that it is gone, or the source is.
+        // The source has not announced the version for so long that one or the other must be gone.
         if now.since(item.announced) >= shared.config.timing.data_lost {
             item.want = None;
             shared.counters.wants_abandoned += 1;

@@ -36,7 +36,7 @@ pub(super) struct Want {
     pub(super) opened: Moment,
     pub(super) attempt: u32,
     pub(super) phase: Phase,
-    /// Only the request of another member told of this version, no announcement. It may not exist.
+    /// Only another member's request told of this version, not an announcement. It may not exist.
     pub(super) is_hearsay: bool,
     /// The times of the first and the last request to the sender itself.
     pub(super) asked: Option<(Moment, Moment)>,
@@ -293,7 +293,7 @@ impl Origin {
         item.announced = now;
         if shared.config.keeps_state {
             shared.bytes = shared.bytes + body.len() - item.body.len();
-            // The memory of the former version is used again: versions of one message have like
+            // The memory of the former version is used again: versions of one message have similar
             // sizes.
             item.body.clear();
             item.body.extend_from_slice(&body);

@@ -125,7 +125,7 @@ pub(crate) struct ReceiveConfig {
 pub(crate) struct Shared {
     pub(crate) config: ReceiveConfig,
     pub(crate) interest: Interest,
-    /// The number of members heard of lately: the group size G of RFC 5401.
+    /// The number of members heard of recently: the group size G of RFC 5401.
     pub(crate) members: u32,
     /// The time at which this receiver joined the group.
     pub(crate) joined: Moment,

@@ -107,8 +107,8 @@ impl Sender {
             announcer.forget_stale(table);
         } else {
             if !config.strict {
-                // New versions first, since only they can be missing at many. Half of the room
-                // stays for the others, which late joiners wait for.
+                // New versions first, since only they can be missing at many receivers. Half of the
+                // room stays for the others, which late joiners wait for.
                 announcer.announce_fresh(table, &mut choice, max / 2);
             }
             announcer.announce_in_turn(table, &mut choice);

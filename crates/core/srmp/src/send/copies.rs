@@ -3,7 +3,7 @@
 //! Where some receiver misses nearly every message, a copy costs as much as the repair that it
 //! replaces, and saves round trips. Such copies follow from the loss and the size of the group
 //! alone. Where receivers miss only some messages, a copy gives those that missed one the fresh
-//! state sooner. Such copies are paid from a share of the bytes sent.
+//! state sooner. Such copies are paid for from a share of the bytes sent.
 
 use super::repair::Since;
 use super::sender::Sender;

@@ -115,8 +115,8 @@ impl Sender {
         }
         element.nacks = element.nacks.saturating_add(1);
         element.last_nack = Some(now);
-        // A logger asks for its whole site, and waits before it asks again: its requests are no
-        // echo of each other.
+        // A logger asks for its whole site, and waits before it asks again: its requests are not
+        // echoes of each other.
         let holdoff = self.config.timing.holdoff(r_max) / 2;
         let wished = element.wished(wanted.segment, relation == Relation::Older);
         let held = |piece: &super::table::PieceState| {

@@ -1,10 +1,10 @@
 //! The worth of sending a message once more.
 //!
-//! The probability that some receiver still misses a message after so many sendings is estimated
-//! from two sources: receivers' reports (the loss of the slowest, and the number of members) and
-//! NACKs. Reports come first, within the first second of traffic, and are wrong where receivers
-//! differ. NACKs come one by one and are right. So the reports count like a few messages, and NACKs
-//! gain weight as they come.
+//! The probability that some receiver still misses a message after a number of sendings is
+//! estimated from two sources: receivers' reports (the loss of the slowest, and the number of
+//! members) and NACKs. Reports come first, within the first second of traffic, and are wrong where
+//! receivers differ. NACKs come one by one and are right. So the reports count like a few messages,
+//! and NACKs gain weight as they come.
 
 use std::ops::Range;
 

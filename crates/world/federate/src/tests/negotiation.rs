@@ -1,4 +1,5 @@
-//! Negotiations against a server with a script: partial outcomes, refusals, and all that may end them.
+//! Negotiations against a server with a script: partial outcomes, refusals, and everything that may
+//! end them.
 
 use std::future::{Future as _, poll_fn};
 use std::pin::pin;

@@ -86,7 +86,7 @@ const WORDS: [(&str, &str); 10] = [
     ("a boolean", "true or false"),
 ];
 
-/// The message of the TOML parser with the words of TOML where it expects a Rust type.
+/// The message of the TOML parser, with TOML's words for the Rust types that it expects.
 pub fn in_words(message: &str) -> String {
     let lines = message.lines().map(|line| {
         let Some((head, expected)) = line.rsplit_once(", expected ") else { return line.to_owned() };

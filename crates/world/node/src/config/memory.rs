@@ -19,7 +19,8 @@ const UNKNOWN: usize = 4 << 30;
 pub enum MemoryLimit {
     /// A number of bytes, at least 64 MiB.
     Bytes(usize),
-    /// A percentage of the machine's memory, from 1 to 100.
+    /// A percentage, from 1 to 100, of the memory that the process may use: that of the machine, or
+    /// of its control group.
     Percent(u8),
 }
 

@@ -53,7 +53,7 @@ pub struct Config {
     pub session: Session,
     /// Federation executions that are created here.
     pub federation: Federation,
-    /// The places where FOM modules are looked up that federates name but do not send.
+    /// The places to look up FOM modules that federates name but do not send.
     pub fom: Fom,
     /// How the node stops.
     pub shutdown: Shutdown,
@@ -97,11 +97,11 @@ pub struct Limits {
     /// The number of `sessions` that is reserved for addresses without a session. Default: a
     /// sixteenth of `sessions`.
     pub reserved_sessions: Option<usize>,
-    /// Connections that have not yet opened or resumed a session. Beyond it the oldest one of the
-    /// address with the most of them is closed. Default 1024.
+    /// Connections that have not yet opened or resumed a session. Beyond this number, the oldest
+    /// one of the address with the most is closed. Default 1024.
     pub silent_connections: usize,
-    /// Sessions without a connect call. Beyond it the oldest one of the address with the most of
-    /// them is ended. Default 1024.
+    /// Sessions without a connect call. Beyond this number, the oldest one of the address with the
+    /// most is ended. Default 1024.
     pub unconnected_sessions: usize,
     /// Calls of one federate that wait for their response. Beyond it the session is ended. Default
     /// 65,536.
@@ -266,7 +266,7 @@ pub enum AutomaticResign {
     NoAction,
 }
 
-/// `[fom]`: FOM modules, and where those are looked up that federates name but do not send.
+/// `[fom]`: FOM modules, and where to look up those that federates name but do not send.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Fom {
@@ -351,7 +351,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Checks the settings in combination, which no single key shows.
+    /// Checks the combination of settings, for defects that no single key shows.
     fn check(&self) -> Result<(), String> {
         if self.listen.is_empty() {
             return Err(

@@ -36,8 +36,8 @@ pub(super) async fn bind(address: &ListenAddress) -> Result<Vec<TcpListener>, Bi
     tcp_listeners(&address.host, address.port).await.map_err(fail)
 }
 
-/// Accepts connections for ever. A failure, such as a lack of file descriptors, delays it and does
-/// not end it.
+/// Accepts connections for ever. A failure, such as a lack of file descriptors, delays this but
+/// does not end it.
 pub(super) async fn accept<M: Machine + 'static>(
     hub: Rc<Hub<M>>,
     listener: TcpListener,

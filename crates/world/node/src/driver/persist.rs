@@ -36,7 +36,7 @@ pub(super) async fn keep_state<M: Machine>(
 }
 
 /// Stores a state. If that fails, it removes the old one: a vote based on an outdated state could
-/// split the network into two, whereas without a file the node merely has no vote after a restart.
+/// split the network in two, whereas without a file the node merely has no vote after a restart.
 /// Returns false if the removal failed as well.
 async fn is_stored(file: &Arc<StateFile>, persist: &Persist) -> bool {
     let Err(error) = store(file, persist.image.clone()).await else { return true };

@@ -59,11 +59,11 @@ impl Outbound {
     ///
     /// A peer that leaves Nagle's algorithm on, as the C++ client does, holds a small message back
     /// until the previous one is acknowledged. The response to a callback is such a message. No
-    /// answer carries its acknowledgement, the system delays the acknowledgement by 40 ms, and the
-    /// peer's next call waits as long. `TCP_QUICKACK` sends it now. The option does not last,
-    /// because the next answer ends it; so each read that needs it sets it again. Setting it after
-    /// every read would cost a tenth of the processor time of a round trip. In this way a round trip
-    /// costs no additional system call.
+    /// answer carries its acknowledgement, so the system delays that by 40 ms, and the peer's next
+    /// call waits as long. `TCP_QUICKACK` sends it now. The option does not last, because the next
+    /// answer ends it; so each read that needs it sets it again. Setting it after every read would
+    /// cost a tenth of the processor time of a round trip. In this way a round trip costs no
+    /// additional system call.
     pub(crate) fn acknowledge(&mut self) {
         if std::mem::replace(&mut self.acknowledged, true) {
             return;

@@ -63,7 +63,7 @@ fn work(jobs: &Receiver<Job>, done: &UnboundedSender<JobDone>) {
     }
 }
 
-/// Runs a job. A panic costs only the call for which the job is.
+/// Runs a job. A panic costs only the call that needs the job.
 fn run(job: Job) -> JobDone {
     let id = job.id();
     catch_unwind(AssertUnwindSafe(|| job.run()))

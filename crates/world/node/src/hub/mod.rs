@@ -31,7 +31,7 @@ const COPY_OUT_PART: usize = 16;
 /// Number of writes, caused by a connection's input, that precede the answer to that connection.
 const WRITES_BEFORE_ANSWER: usize = 8;
 
-/// Duration of a turn from which on federates may notice the wait: it is as long as a disk access.
+/// Shortest turn that federates may notice as a wait: it is as long as a disk access.
 const SLOW_TURN: Duration = Duration::from_millis(20);
 
 /// Sizes of the driver's buffers, in bytes.

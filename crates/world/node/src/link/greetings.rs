@@ -6,7 +6,7 @@ use std::time::Duration;
 use base::{Address, Moment, Pending};
 use tokio::task::AbortHandle;
 
-/// A connection younger than this is not evicted for others of its own address. It is long enough
+/// A connection younger than this is not evicted for others of its own address. This is long enough
 /// for the handshake of a distant node, encryption included.
 const AGE_MIN: Duration = Duration::from_millis(250);
 

@@ -2,9 +2,9 @@
 //!
 //! A message that several neighbours want is sent once, to a group: best effort in mode 0 of SRMP,
 //! reliable messages in mode 1, and messages directed at one neighbour in mode 2. The nodes report
-//! to each other over their links which groups reach them. The group repairs its losses in mode 1
-//! while they are recent. The receiving node requests all others again, as it does for any lost
-//! message: see ARCHITECTURE.md for the reasons. Everything else still travels over links.
+//! to each other over their links which groups reach them. In mode 1 the group repairs recent
+//! losses. The receiving node requests all others again, as it does for any lost message.
+//! docs/decisions/0002-multicast-groups.md has the reasons. Everything else still travels over links.
 
 use std::collections::VecDeque;
 use std::rc::Rc;

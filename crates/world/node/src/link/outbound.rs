@@ -25,7 +25,7 @@ const LAST_BYTES_MAX: usize = 2 << 20;
 /// How long a link that is being closed may take to write its remaining frames.
 const CLOSE_MAX: Duration = Duration::from_secs(1);
 
-/// Interval at which a datagram side is asked again that does not signal when it has room.
+/// Interval at which to ask again a datagram side that does not signal when it has room.
 const ASK_AGAIN: Duration = Duration::from_millis(1);
 
 /// The end of a link.

@@ -14,7 +14,7 @@ pub const DEFAULT_LINK_PORT: u16 = 15160;
 /// A kind of link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scheme {
-    /// A pipe inside of this process: `memory://name`.
+    /// A pipe inside this process: `memory://name`.
     Memory,
     /// TCP, with UDP beside it if requested: `tcp://host:port`.
     Tcp,
@@ -127,7 +127,7 @@ pub struct LinkListen {
     /// The kind of link.
     pub scheme: Scheme,
     /// A name, an address, or `*`; for a memory link the name of the listener, for an MPI link `*`
-    /// or the own rank.
+    /// or this process's rank.
     pub host: String,
     /// The port.
     pub port: u16,

@@ -36,8 +36,7 @@ pub struct MulticastUrl {
     pub key: Option<PathBuf>,
     /// The minimum rate of congestion control, in bit/s. Default: 100 Mbit/s.
     pub rate_min: u64,
-    /// The emulated line, as text, that datagrams from the network to this node pass. Default:
-    /// none.
+    /// The emulated line, as text, for datagrams from the network to this node. Default: none.
     pub line: String,
 }
 

@@ -66,7 +66,7 @@ impl Member {
         tokio::time::timeout(PATIENCE, search).await.expect("it comes in time")
     }
 
-    /// Waits until the member receives from so many others.
+    /// Waits until the member receives from this many others.
     async fn sees(&self, members: u32) {
         let seen = async {
             while self.host.inspect(srmp::Endpoint::live_members) < members {

@@ -29,7 +29,7 @@ impl Cluster {
         self.launch_with(node, |_| {});
     }
 
-    /// As [`Cluster::launch`], with other settings.
+    /// Like [`Cluster::launch`], but with other settings.
     pub fn launch_with(&mut self, node: usize, adjust: impl FnOnce(&mut NetworkConfig)) {
         if self.is_running(node) {
             return;

@@ -201,7 +201,7 @@ impl Cluster {
         self.sim.network()
     }
 
-    /// As [`Cluster::network`], to be changed.
+    /// Like [`Cluster::network`], but mutable.
     pub fn network_mut(&mut self) -> &mut Network {
         self.sim.network_mut()
     }

@@ -61,7 +61,7 @@ impl Cluster {
         let plan = std::mem::take(&mut self.plan);
         self.wait(FORM_MAX, "the nodes find each other", |cluster| {
             let views: Vec<_> = cluster.up().into_iter().map(|node| cluster.view(node)).collect();
-            // An even number of voters tolerates no more losses than one voter less.
+            // An even number of voters tolerates no more losses than one voter fewer.
             let all = |view: &View| {
                 view.member && view.members.len() == views.len() && view.voters + 1 >= views.len()
             };
@@ -176,8 +176,8 @@ impl Cluster {
         self.run_for(Duration::from_secs(2))
     }
 
-    /// An update of every published attribute of every own instance, every published interaction,
-    /// and a request for the list of members.
+    /// An update of every published attribute of every instance of its own, every published
+    /// interaction, and a request for the list of members.
     fn everything(&mut self, host: HostId) -> Vec<Call> {
         let joined = self.ledger.joined().find(|(_, life, _)| life.host == host);
         let Some((session, _, member)) = joined else { return Vec::new() };

@@ -20,8 +20,8 @@ use netsim::HostId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// Bytes of callbacks owed from which on a federate may be refused a list. The RTI refuses one when
-/// over 1 MiB waits, and the callbacks owed are split into units here, or left out there.
+/// A federate that is owed this many bytes of callbacks may be refused a list. The RTI refuses one
+/// when over 1 MiB waits, and the callbacks owed are split into units here, or left out there.
 const CONGESTED_BYTES: usize = 1 << 19;
 
 /// Whether a callback must come.

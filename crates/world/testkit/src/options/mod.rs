@@ -35,7 +35,7 @@ pub struct Timeouts {
 pub struct Limits {
     /// Bytes in flight in one direction of a connection.
     pub stream_window: usize,
-    /// Unsent bytes of a session from which on the kernel holds callbacks back.
+    /// The kernel holds callbacks back from a session with this many unsent bytes.
     pub unsent_bytes_high: usize,
     /// Largest number of bytes of callbacks that wait for one federate.
     pub queue_bytes_max: usize,

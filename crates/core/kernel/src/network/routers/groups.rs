@@ -91,7 +91,7 @@ impl Routers {
         frame: Bytes,
     ) -> Result<(), FrameError> {
         let receiver = self.receiver();
-        // Members that are no neighbours address others.
+        // Members that are not neighbours address others.
         let Some(client) = self.client_at(key, receiver) else { return Ok(()) };
         let _received = self.routers[receiver].handle_group_frame(now, client, frame)?;
         self.settle(now);

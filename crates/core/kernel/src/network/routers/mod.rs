@@ -218,7 +218,7 @@ impl Routers {
 
     /// Sends a message of this node's services to all interested nodes. Returns the congested pipes
     /// in which it waits and from which it must not be dropped: pause its sender until each of them
-    /// was [relieved](Routers::poll_relieved).
+    /// is [relieved](Routers::poll_relieved).
     pub(crate) fn publish(&mut self, now: Moment, packet: Packet) -> Vec<RouterClient> {
         let mut waits_in = Vec::new();
         match self.routers[PRIMARY].submit(now, self.services, packet) {

@@ -21,8 +21,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// than their federates can have open.
 const DEFERRED_MAX: usize = 1_000_000;
 
-/// Number of views of dead nodes' streams that are remembered: those of as many nodes as can die
-/// while others report, with as many classes as they publish.
+/// Number of remembered views of dead nodes' streams: enough for all nodes that can die while
+/// others report, and for all classes that they publish.
 const VIEWS_MAX: usize = 10_000;
 
 /// The adoption of the instances of one dead node.
@@ -34,7 +34,7 @@ struct Adoption {
     is_visited: bool,
     /// The number up to which the stream of a class was delivered here.
     delivered: BTreeMap<ObjectClassHandle, u64>,
-    /// The same of the longest view so far.
+    /// The same for the longest view so far.
     longest: BTreeMap<ObjectClassHandle, u64>,
     /// The views from which the owners of instances are known, if they are longer than that of this
     /// node.
@@ -128,7 +128,7 @@ impl Adoptions {
         }
     }
 
-    /// Another node has died, and reports nothing any more.
+    /// Another node has died, and will report nothing more.
     pub(crate) fn remove_node(&mut self, node: NodeId) {
         for adoption in self.open.values_mut() {
             adoption.awaited.remove(&node);

@@ -78,7 +78,7 @@ impl Objects {
         self.request(effects, request, Some(call))
     }
 
-    /// Attributes that are being divested cannot be divested again (7.3), and others not be
+    /// Attributes that are being divested cannot be divested again (7.3), and others cannot be
     /// confirmed (7.6) or kept (7.14).
     fn check_divestitures(
         &self,
@@ -406,8 +406,8 @@ impl Objects {
         }
     }
 
-    /// Forgets what a federate wanted if available, of instances that it knows at a class of which
-    /// it no longer publishes these attributes (5.3).
+    /// Forgets what a federate wanted if available, where it no longer publishes the attributes at
+    /// the class at which it knows the instance (5.3).
     pub(crate) fn forget_unpublished(
         &mut self,
         effects: &mut Effects,

@@ -86,8 +86,7 @@ impl Objects {
         self.scope_lost_at_all(effects, instance, attributes, owner);
     }
 
-    /// Gives attributes a new owner, who is told, and handles what that means for those who see
-    /// them.
+    /// Gives attributes a new owner, tells it, and handles the consequences for those who see them.
     pub(crate) fn change_owner(
         &mut self,
         effects: &mut Effects,
@@ -97,7 +96,7 @@ impl Objects {
         tag: &Bytes,
     ) {
         let attributes: BTreeSet<AttributeHandle> = acquired.iter().map(|owned| owned.attribute).collect();
-        // Collected before the change: it was in scope at those only while another owned it.
+        // Collected before the change: they are in scope at `to` only while another owns them.
         let leaves_scope = self.in_scope(to, instance).intersection(&attributes).copied().collect();
         for owned in acquired {
             let Delivery { transportation, time_stamped } = owned.delivery;
@@ -122,7 +121,7 @@ impl Objects {
         self.notify_out_of_scope(effects, to, instance, &leaves_scope);
         let gained = self.scope_gained(effects, instance, (from, to), &attributes);
         if !from.is_valid() {
-            // Federates that subscribe none but these attributes did not know the instance.
+            // Federates that subscribe only these attributes did not know the instance.
             self.discover_at_all(effects, instance);
         }
         self.scope_changed(effects, instance, &gained, &attributes);
@@ -151,8 +150,8 @@ impl Objects {
         gained
     }
 
-    /// Handles that a federate owns attributes of an instance from now on. Its node must publish
-    /// the class of the instance before the first update.
+    /// A federate owns attributes of an instance from now on. Its node must publish the class of
+    /// the instance before the first update.
     pub(crate) fn begin_ownership(
         &mut self,
         effects: &mut Effects,
@@ -167,7 +166,7 @@ impl Objects {
         }
     }
 
-    /// Handles that a federate no longer owns attributes of an instance.
+    /// A federate no longer owns attributes of an instance.
     fn end_ownership(
         &mut self,
         effects: &mut Effects,
@@ -182,8 +181,8 @@ impl Objects {
         self.review_owned_elsewhere(effects, instance);
     }
 
-    /// Forgets an instance among those with another home of which federates here own attributes, if
-    /// they no longer do.
+    /// Forgets an instance at home elsewhere of which federates here owned attributes, if they no
+    /// longer do.
     pub(crate) fn review_owned_elsewhere(&mut self, effects: &mut Effects, instance: ObjectInstanceHandle) {
         let Some(object) = self.instances.get(instance) else { return };
         let class = object.class;
@@ -283,7 +282,7 @@ impl Objects {
     }
 }
 
-/// The exception of a confirmation although no federate wants the attributes any longer.
+/// The exception for a confirmation although no federate wants the attributes any longer.
 pub(super) fn no_acquisition_pending(instance: ObjectInstanceHandle) -> RtiError {
     let text = format!("no federate waits for all of these attributes of {instance:?}");
     RtiError::new(Exception::NoAcquisitionPending, text)

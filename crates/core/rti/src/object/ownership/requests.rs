@@ -1,5 +1,5 @@
-//! Requests of the federates of this node about ownership that are not answered yet, wherever the
-//! instances are at home.
+//! Unanswered requests of this node's federates about ownership, wherever the instances are at
+//! home.
 //!
 //! They are what a federate knows of its negotiations. The preconditions of its next calls follow
 //! from them. When the home of an instance dies, they are repeated to the new one.
@@ -96,8 +96,8 @@ impl OpenRequests {
     }
 
     /// The attributes that a federate wants to acquire, or may still acquire although it has
-    /// cancelled that, and whether each acquisition is pending. It is until a cancellation is
-    /// confirmed.
+    /// cancelled that, and whether each acquisition is pending. It remains so until a cancellation
+    /// is confirmed.
     pub(super) fn acquired_by(
         &self,
         federate: FederateHandle,
@@ -137,9 +137,9 @@ impl OpenRequests {
         true
     }
 
-    /// An attribute is unavailable by the request with this number. Returns false if the federate
-    /// must not be told: it has cancelled that acquisition, and gets the confirmation, or it has
-    /// requested its release since, and gets the answer to that.
+    /// The request with this number found an attribute unavailable. Returns false if the federate
+    /// must not be told: it has cancelled that acquisition, and gets the confirmation, or has since
+    /// requested the release, and gets that answer.
     pub(super) fn deny(&mut self, key: Key, number: u64) -> bool {
         let open = self.acquisitions.get(&key);
         let is_told = open.is_some_and(|open| open.cancellations == 0 && open.number == number);

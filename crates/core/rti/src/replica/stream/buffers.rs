@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The bytes in the buffers of all streams of a node.
 ///
 /// The memory budget asks for it after each turn, and streams come and go in many places. Each
-/// buffer therefore keeps its own part up to date. Only one thread uses it, so that no ordering is
+/// buffer therefore keeps its own part up to date. Only one thread uses it, so no ordering is
 /// needed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BufferTotal(Arc<AtomicUsize>);

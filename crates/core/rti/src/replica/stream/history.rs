@@ -67,7 +67,7 @@ impl<K: Ord + Copy> History<K> {
         debug_assert!(pieces.back().is_none_or(|last| last.next() == first), "no gaps");
         pieces.push_back(piece);
         self.order.push_back((now, stream, first));
-        // Not only beyond the age: a flood must not keep half a minute of itself.
+        // Not only by age: a flood must not be kept for half a minute.
         while self.bytes > self.bytes_max {
             self.drop_oldest();
         }

@@ -124,8 +124,8 @@ impl<T> Inbound<T> {
         for (number, (item, bytes)) in (first..).zip(items) {
             self.take(now, number, item, bytes, patience);
         }
-        // A repair may be shorter than the request. It has made progress, so that the rest is
-        // requested without another wait.
+        // A repair may be shorter than the request. It has made progress, so the rest is requested
+        // without another wait.
         self.ask_at = (!self.is_complete()).then_some(now);
     }
 
@@ -274,8 +274,8 @@ mod tests {
 
     #[derive(Clone, Debug)]
     enum Step {
-        /// Sends a message of so many bytes, and lets the network deliver copies of it after these
-        /// delays in ms.
+        /// Sends a message of this many bytes, and lets the network deliver copies of it after
+        /// these delays in ms.
         Append(usize, Vec<u64>),
         Pass(u64),
         /// Lets the receiver take the messages that are ready. Without it the receiver is blocked.

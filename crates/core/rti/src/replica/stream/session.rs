@@ -157,7 +157,7 @@ impl Session {
     /// The next frame for the other node, if there is reason to send one.
     pub(crate) fn poll_frame(&mut self, now: Moment) -> Option<Bytes> {
         if self.retry_at.is_some_and(|at| at <= now) {
-            // Go back to the first unacknowledged message: frames are rarely lost, so that selective
+            // Go back to the first unacknowledged message: frames are rarely lost, so selective
             // acknowledgements would save little.
             self.unsent = self.first;
             self.in_flight = 0;
@@ -180,8 +180,7 @@ impl Session {
         encode_varint(self.unsent, &mut frame);
         while has_messages && self.in_flight < WINDOW_BYTES {
             let Some(message) = self.unacked.get((self.unsent - self.first) as usize) else { break };
-            // The head of a frame has at most 21 octets, so that a longer frame already has a
-            // message.
+            // The head of a frame has at most 21 octets, so a longer frame already has a message.
             if frame.len() > 25 && frame.len() + message.len() > FRAME_BYTES {
                 break;
             }

@@ -188,7 +188,7 @@ impl Sender {
         self.sent.meter.record(now, bytes, self.rtt_max() * 2);
         self.advance(now);
         let used = self.sent.meter.rate_at(now).unwrap_or_default();
-        // Half of the rate, because that is what a sender reaches that is only sometimes idle.
+        // Half of the rate, because a sender that is only sometimes idle reaches that.
         if used.times(2.0) >= self.rate {
             self.sent.limited_since = None;
         } else {
@@ -198,8 +198,7 @@ impl Sender {
 
     /// Handles a receiver's report.
     pub fn handle_feedback(&mut self, now: Moment, feedback: &Feedback) -> Verdict {
-        // Counted before it is judged: an answer that is ignored shows as well that somebody is
-        // there.
+        // Counted before it is judged: even an ignored answer shows that somebody is there.
         if feedback.sender == self.me && self.clr() != Some(feedback.receiver) {
             self.rounds.answered();
         }
@@ -319,8 +318,8 @@ impl Sender {
         match &self.clr {
             None => true,
             Some(clr) if clr.receiver == feedback.receiver => false,
-            // Where others have seen loss, twice the received rate is no limit: it only shows how
-            // little was sent.
+            // Where others have seen loss, twice the received rate is not a limit: it only shows
+            // how little was sent.
             Some(clr) if clr.have_loss => feedback.have_loss && rate < self.rate,
             Some(clr) => rate < clr.rate,
         }

@@ -9,7 +9,7 @@ const DEPTH: Duration = Duration::from_millis(20);
 /// The longest debt that classes which do not wait for tokens may leave, as time at the rate.
 const DEBT: Duration = Duration::from_millis(250);
 /// Debt beyond this time at the rate is forgiven. Otherwise a burst or a falling rate would silence
-/// mode 0 for long.
+/// mode 0 for a long time.
 const DEBT_KEPT: Duration = Duration::from_secs(1);
 /// The rounding error that sums of floats may have, in bits.
 const ROUNDING: f64 = 1e-3;
@@ -54,12 +54,12 @@ impl Bucket {
         self.depth_min.max(self.rate * DEPTH.as_secs_f64())
     }
 
-    /// The level that a class needs which may go into debt.
+    /// The level needed by a class that may go into debt.
     pub(super) fn debt_level(&self) -> f64 {
         1.0 - self.rate * DEBT.as_secs_f64()
     }
 
-    /// The level that a message needs which waits for its tokens. A message larger than the bucket
+    /// The level needed by a message that waits for its tokens. A message larger than the bucket
     /// needs a full one.
     pub(super) fn level_for(&self, bytes: usize) -> f64 {
         (8.0 * bytes as f64).min(self.depth())

@@ -236,8 +236,8 @@ impl<M> Shaper<M> {
         [reliable, overdue, ordinary].into_iter().flatten().min()
     }
 
-    /// The time at which the debt is paid, so that a bundle which can wait may leave. `None` while
-    /// messages wait, with which it can leave.
+    /// The time at which the debt is paid, so that a bundle that can wait may leave. `None` while
+    /// messages wait, since it can leave with them.
     pub fn solvent_at(&self) -> Option<Moment> {
         let waits = !self.reliable.is_empty() || self.streams.len() + self.random.len() > 0;
         if waits { None } else { self.bucket.when(0.0) }
@@ -270,8 +270,8 @@ impl<M> Shaper<M> {
             let most = self.config.datagram_bytes as i64;
             if let Some(index) = overdue {
                 let next = self.streams.take(index, Some(now))?;
-                // Limited, so that a class that had nothing to send does not later take all for as
-                // long.
+                // Limited, so that a class that had nothing to send does not later take everything
+                // for as long.
                 self.ahead = (self.ahead - next.0 as i64).max(-most);
                 return Some((Class::BestEffort, next));
             }

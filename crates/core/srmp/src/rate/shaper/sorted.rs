@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 /// Sorted values without duplicates. The value served longest ago leaves at the front, and a value
-/// that was just served returns at the end. Both cost a search and hardly any move. Nothing is
+/// that was just served returns at the end. Both cost a search and move hardly anything. Nothing is
 /// allocated once the set has reached its largest size.
 #[derive(Clone, Debug)]
 pub(super) struct Sorted<T> {

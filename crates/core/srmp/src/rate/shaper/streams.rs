@@ -171,8 +171,8 @@ impl<M> Streams<M> {
         index
     }
 
-    /// Forgets streams that have been silent for long. It runs at most once in that time, so that
-    /// its cost stays small.
+    /// Forgets streams that have long been silent. It runs at most once in that time, so that its
+    /// cost stays small.
     fn sweep(&mut self, now: Moment, config: &ShaperConfig) {
         let idle = config.floor * IDLE_FLOORS;
         if now - self.swept < idle && self.swept != Moment::ZERO {

@@ -214,7 +214,7 @@ fn put_nack(out: &mut BytesMut, nack: &Nack<'_>) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// An unknown rate or size is written as 0, which is no valid value of either.
+/// An unknown rate or size is written as 0, which is not a valid value of either.
 fn put_congestion(out: &mut BytesMut, congestion: &Congestion) {
     out.put_f32(rate(congestion.suppress));
     out.put_f32(congestion.rate.map_or(0.0, rate));

@@ -48,7 +48,7 @@ pub struct Network {
     /// The URLs at which others reach this node, if they differ from `listen` (behind a router that
     /// translates addresses). Default: the same as `listen`.
     pub advertise: Vec<LinkUrl>,
-    /// The topology of the network. Default: that of the network which the node joins; `tree` for
+    /// The topology of the network. Default: that of the network that the node joins; `tree` for
     /// the first node.
     pub topology: Option<Topology>,
     /// Whether several paths may connect two nodes of a `tree` or `graph`. Default false: a cycle
@@ -98,8 +98,8 @@ pub struct Network {
     pub credit: usize,
     /// Maximum number of links that others may have open to this node. Default 1024.
     pub connections: usize,
-    /// Connections of others that have not yet identified themselves. Beyond it the oldest one of
-    /// the address with the most of them is closed. Default 256.
+    /// Connections of others that have not yet identified themselves. Beyond this number, the
+    /// oldest one of the address with the most is closed. Default 256.
     pub silent_connections: usize,
     /// How long making a link may take: connection, encryption and the first record of the other
     /// side. Default `5s`.

@@ -18,7 +18,7 @@ use super::stream::Raw;
 use super::{LinkUrl, sockets};
 use crate::config::network;
 
-/// A connection without any packet of the peer for this long is dead. The machines notice much
+/// A connection without any packet from the peer for this long is dead. The machines notice much
 /// earlier.
 const IDLE: Duration = Duration::from_secs(10);
 

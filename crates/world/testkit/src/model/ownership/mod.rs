@@ -1,9 +1,9 @@
 //! Ownership management (clause 7) in its simplest form: one federation execution, one object class,
 //! and all federates and negotiations in one place, decided call by call.
 //!
-//! Every federate knows each object instance from its registration, or from its own joining, on. The
-//! model follows the standard, and nothing in it is fast. It is written before the service that it
-//! judges.
+//! Every federate knows each object instance from its registration, or from its own joining,
+//! onwards. The model follows the standard, and nothing in it is fast. It is written before the
+//! service that it judges.
 
 mod acquire;
 mod divest;
@@ -128,7 +128,7 @@ pub struct OwnershipModel {
 }
 
 impl OwnershipModel {
-    /// A federation execution without federates, whose object class has so many attributes.
+    /// A federation execution without federates, whose object class has this many attributes.
     pub fn new(attributes: usize) -> Self {
         Self { attributes, ..Self::default() }
     }
