@@ -1,0 +1,181 @@
+//! One population: its tree, the leaf of each region, and the changes that wait for a commit.
+
+use crate::Range;
+use crate::nodes::NONE;
+use crate::range;
+use crate::tree::Tree;
+use base::HandleMap;
+
+/// Regions that one population can have.
+pub const REGIONS_MAX: usize = 1 << 26;
+
+/// Set in a [`Place`] that is the number of a change.
+const IS_QUEUED: u32 = 1 << 31;
+
+/// The place where a region is found: the number of its leaf, or of its change in the queue.
+#[derive(Clone, Copy, Debug)]
+struct Place(u32);
+
+impl Place {
+    /// The number of the change in the queue, if there is one.
+    const fn queued(self) -> Option<usize> {
+        if self.0 != NONE && self.0 & IS_QUEUED != 0 { Some((self.0 & !IS_QUEUED) as usize) } else { None }
+    }
+}
+
+/// A change that waits for a commit. Its box is in [`Population::bounds`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change {
+    pub(crate) id: u32,
+    /// The leaf that has the region, or [`NONE`] for an insertion.
+    pub(crate) leaf: u32,
+    /// Whether the region will be there after the commit.
+    pub(crate) is_present: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Population {
+    pub(crate) tree: Tree,
+    /// Each region that is there now, or will be after the next commit.
+    places: HandleMap<u32, Place>,
+    /// In the order in which the regions were first changed.
+    queue: Vec<Change>,
+    /// The new boxes of the changes, one after the other.
+    bounds: Vec<i32>,
+    /// Changes that earlier slices of this commit have applied.
+    applied: usize,
+    /// Regions that will be there after the next commit.
+    present: usize,
+    sides: usize,
+}
+
+impl Population {
+    pub(crate) fn new(dimensions: usize) -> Self {
+        Self {
+            tree: Tree::new(dimensions),
+            places: HandleMap::default(),
+            queue: Vec::new(),
+            bounds: Vec::new(),
+            applied: 0,
+            present: 0,
+            sides: 2 * dimensions,
+        }
+    }
+
+    /// Regions, with those that a queued change inserts and without those that it removes.
+    pub(crate) const fn len(&self) -> usize {
+        self.present
+    }
+
+    pub(crate) const fn is_full(&self) -> bool {
+        self.present >= REGIONS_MAX
+    }
+
+    /// Bytes of heap memory. A map has a byte of its own beside each bucket, and an eighth of its
+    /// buckets stays empty.
+    pub(crate) fn bytes(&self) -> usize {
+        let buckets = self.places.capacity() / 7 * 8;
+        self.tree.bytes()
+            + buckets * (size_of::<(u32, Place)>() + 1)
+            + self.queue.capacity() * size_of::<Change>()
+            + self.bounds.capacity() * size_of::<i32>()
+    }
+
+    /// Whether the region will be there after the next commit.
+    pub(crate) fn has(&self, id: u32) -> bool {
+        self.places.get(&id).is_some_and(|place| match place.queued() {
+            Some(at) => self.queue[at].is_present,
+            None => true,
+        })
+    }
+
+    /// Queues the insertion or the modification of a region.
+    pub(crate) fn put(&mut self, id: u32, region: &[Range]) {
+        let at = self.queued(id);
+        range::write(&mut self.bounds[at * self.sides..][..self.sides], region);
+        if !self.queue[at].is_present {
+            self.queue[at].is_present = true;
+            self.present += 1;
+        }
+    }
+
+    /// Queues the removal of a region that [is there](Self::has).
+    pub(crate) fn take(&mut self, id: u32) {
+        let at = self.queued(id);
+        self.queue[at].is_present = false;
+        self.present -= 1;
+    }
+
+    /// The number of the change of a region in the queue. A new change has no box yet.
+    fn queued(&mut self, id: u32) -> usize {
+        let at = self.queue.len();
+        let place = self.places.entry(id).or_insert(Place(NONE));
+        if let Some(at) = place.queued() {
+            return at;
+        }
+        let Place(leaf) = *place;
+        let is_present = leaf != NONE;
+        *place = Place(at as u32 | IS_QUEUED); // a region has one change at most, and REGIONS_MAX bounds them
+        self.queue.push(Change { id, leaf, is_present });
+        self.bounds.resize(self.bounds.len() + self.sides, 0);
+        at
+    }
+
+    /// Takes the next change out of the queue: the old box is written to `old`, the new one to `new`.
+    /// Those that the region does not have are left empty.
+    pub(crate) fn next(&mut self, old: &mut Vec<i32>, new: &mut Vec<i32>) -> Option<Change> {
+        let change = *self.queue.get(self.applied)?;
+        old.clear();
+        new.clear();
+        if change.leaf != NONE {
+            self.tree.read(change.leaf, change.id, old);
+        }
+        if change.is_present {
+            new.extend_from_slice(&self.bounds[self.applied * self.sides..][..self.sides]);
+        }
+        self.applied += 1;
+        Some(change)
+    }
+
+    /// Applies a change to the tree.
+    pub(crate) fn apply(&mut self, change: Change, old: &[i32], new: &[i32], scales: &[f32]) {
+        let Change { id, leaf, is_present } = change;
+        // The place of a region that stays in its leaf.
+        self.places.insert(id, Place(leaf));
+        match (leaf != NONE, is_present) {
+            (true, true) => self.tree.modify(leaf, id, old, new, scales),
+            (true, false) => self.tree.remove(leaf, id, old, scales),
+            (false, true) => self.tree.insert(id, new, scales),
+            (false, false) => {}
+        }
+        for (id, leaf) in self.tree.relocated.drain(..) {
+            if let Some(place) = self.places.get_mut(&id) {
+                match place.queued() {
+                    Some(at) => self.queue[at].leaf = leaf,
+                    None => *place = Place(leaf),
+                }
+            }
+        }
+        if !is_present {
+            self.places.remove(&id);
+        }
+    }
+
+    /// Empties the queue, if all its changes are applied. Returns whether they are.
+    pub(crate) fn finish(&mut self) -> bool {
+        if self.applied < self.queue.len() {
+            return false;
+        }
+        // After a large commit, such as the first one, the queue does not keep its room for ever.
+        let room = 2 * self.queue.len();
+        self.queue.clear();
+        self.bounds.clear();
+        self.queue.shrink_to(room);
+        self.bounds.shrink_to(room * self.sides);
+        if self.places.is_empty() {
+            self.places.shrink_to_fit();
+        }
+        self.applied = 0;
+        true
+    }
+}

@@ -1,0 +1,213 @@
+//! An R-tree over the regions of one population.
+
+use crate::nodes::{NONE, Nodes};
+use crate::range::{contains, extend, is_inside, overlap};
+
+/// Regions by place. Whoever owns the tree remembers the leaf of each region.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    nodes: Nodes,
+    root: u32,
+    /// Region and new leaf of each region that has changed its leaf, until the owner takes them.
+    pub(crate) relocated: Vec<(u32, u32)>,
+}
+
+impl Tree {
+    pub(crate) fn new(dimensions: usize) -> Self {
+        Self { nodes: Nodes::new(dimensions), root: NONE, relocated: Vec::new() }
+    }
+
+    /// Bytes of heap memory.
+    pub(crate) fn bytes(&self) -> usize {
+        self.nodes.bytes() + self.relocated.capacity() * size_of::<(u32, u32)>()
+    }
+
+    /// Copies the box of a region that is in `leaf`.
+    pub(crate) fn read(&self, leaf: u32, id: u32, region: &mut Vec<i32>) {
+        self.nodes.read(leaf, self.nodes.lane(leaf, id), region);
+    }
+
+    /// Calls `visit` with each region that overlaps `region`.
+    pub(crate) fn overlapping(&self, region: &[i32], mut visit: impl FnMut(u32)) {
+        self.walk(self.root, region, &mut |nodes, leaf| {
+            for_each(nodes, leaf, nodes.overlapping(leaf, region), &mut visit);
+        });
+    }
+
+    /// Calls `visit` with each region that overlaps just one of two boxes, and whether that is `new`.
+    /// Either box may be missing: an empty slice.
+    pub(crate) fn changes(&self, old: &[i32], new: &[i32], mut visit: impl FnMut(u32, bool)) {
+        let overlapping = |nodes: &Nodes, leaf, region: &[i32]| match region {
+            [] => 0,
+            _ => nodes.overlapping(leaf, region),
+        };
+        if overlap(old, new) {
+            let mut both = old.to_vec();
+            extend(&mut both, new);
+            self.walk(self.root, &both, &mut |nodes, leaf| {
+                let (before, after) = (overlapping(nodes, leaf, old), overlapping(nodes, leaf, new));
+                for_each(nodes, leaf, before & !after, &mut |id| visit(id, false));
+                for_each(nodes, leaf, after & !before, &mut |id| visit(id, true));
+            });
+            return;
+        }
+        // Between the ends of a leap there may be very many regions, so each end gets its own walk.
+        for (region, other, is_gain) in [(old, new, false), (new, old, true)] {
+            if !region.is_empty() {
+                self.walk(self.root, region, &mut |nodes, leaf| {
+                    let lanes = overlapping(nodes, leaf, region) & !overlapping(nodes, leaf, other);
+                    for_each(nodes, leaf, lanes, &mut |id| visit(id, is_gain));
+                });
+            }
+        }
+    }
+
+    /// Calls `visit` with each leaf below `node` whose cover overlaps `region`. The recursion is as
+    /// deep as the tree, which is balanced.
+    fn walk(&self, node: u32, region: &[i32], visit: &mut impl FnMut(&Nodes, u32)) {
+        if node == NONE {
+            return;
+        }
+        if self.nodes.level(node) == 0 {
+            visit(&self.nodes, node);
+            return;
+        }
+        for_each(&self.nodes, node, self.nodes.overlapping(node, region), &mut |child| {
+            self.walk(child, region, visit);
+        });
+    }
+
+    /// Adds a region.
+    pub(crate) fn insert(&mut self, id: u32, region: &[i32], scales: &[f32]) {
+        if self.root == NONE {
+            self.root = self.nodes.add(0);
+        }
+        let mut node = self.root;
+        self.nodes.extend_cover(node, region);
+        while self.nodes.level(node) > 0 {
+            let lane = self.nodes.least_growth(node, region, scales);
+            node = self.nodes.extend_child(node, lane, region);
+        }
+        self.nodes.push(node, id, region);
+        self.relocated.push((id, node));
+        while self.nodes.is_full(node) {
+            node = self.split(node, scales);
+        }
+    }
+
+    /// Moves half of the entries of a full node to a new sibling. Returns their parent.
+    fn split(&mut self, node: u32, scales: &[f32]) -> u32 {
+        let level = self.nodes.level(node);
+        let sibling = self.nodes.add(level);
+        let lanes = self.nodes.upper_half(node, scales);
+        self.nodes.move_entries(node, lanes, sibling);
+        self.relocate(sibling);
+        if self.nodes.parent(node).is_none() {
+            self.root = self.nodes.add(level + 1);
+            self.adopt(node);
+        }
+        let parent = self.nodes.tell_parent(node).unwrap_or(self.root);
+        self.push_child(parent, sibling);
+        parent
+    }
+
+    /// Puts the former root below the new one.
+    fn adopt(&mut self, node: u32) {
+        self.push_child(self.root, node);
+        self.nodes.fit(self.root);
+    }
+
+    fn push_child(&mut self, parent: u32, child: u32) {
+        let cover = self.nodes.cover(child).to_vec();
+        self.nodes.push(parent, child, &cover);
+        self.nodes.extend_cover(parent, &cover);
+    }
+
+    /// Notes that all regions of `node`, if it is a leaf, may be new there.
+    fn relocate(&mut self, node: u32) {
+        if self.nodes.level(node) == 0 {
+            self.relocated.extend(self.nodes.entries(node).iter().map(|id| (*id, node)));
+        }
+    }
+
+    /// Moves a region that is in `leaf` from its box `old` to `new`.
+    pub(crate) fn modify(&mut self, leaf: u32, id: u32, old: &[i32], new: &[i32], scales: &[f32]) {
+        let cover = self.nodes.cover(leaf);
+        // A region that meets the border of its leaf may be the reason for its size. The leaf shrinks
+        // when such regions leave it: else it would only ever grow.
+        if is_inside(cover, old) && contains(cover, new) {
+            self.nodes.write(leaf, self.nodes.lane(leaf, id), new);
+        } else {
+            self.remove(leaf, id, old, scales);
+            self.insert(id, new, scales);
+        }
+    }
+
+    /// Removes a region that is in `leaf` with the box `old`.
+    pub(crate) fn remove(&mut self, leaf: u32, id: u32, old: &[i32], scales: &[f32]) {
+        self.nodes.swap_remove(leaf, self.nodes.lane(leaf, id));
+        if !is_inside(self.nodes.cover(leaf), old) {
+            self.shrink(leaf);
+        }
+        let mut node = leaf;
+        while self.nodes.is_sparse(node) {
+            let Some(parent) = self.nodes.parent(node) else { break };
+            if !self.merge(node, parent, scales) {
+                break;
+            }
+            node = parent;
+        }
+        self.lower_root();
+    }
+
+    /// Moves the entries of a sparse node to a sibling, and releases the node. Does nothing, and
+    /// returns false, where no sibling has room.
+    fn merge(&mut self, node: u32, parent: u32, scales: &[f32]) -> bool {
+        if self.nodes.length(node) > 0 {
+            let Some(sibling) = self.nodes.sibling_with_room(node, scales) else { return false };
+            let lanes = (1 << self.nodes.length(node)) - 1; // a sparse node has fewer than 32
+            self.nodes.move_entries(node, lanes, sibling);
+            self.relocate(sibling);
+            self.nodes.tell_parent(sibling);
+        }
+        self.nodes.swap_remove(parent, self.nodes.lane(parent, node));
+        self.nodes.release(node);
+        self.shrink(parent);
+        true
+    }
+
+    /// Fits the covers of a node and of those above it, as far as they change.
+    fn shrink(&mut self, mut node: u32) {
+        while self.nodes.fit(node) {
+            let Some(parent) = self.nodes.tell_parent(node) else { break };
+            node = parent;
+        }
+    }
+
+    /// Replaces a root that has one child by the child, and drops one that has no entries.
+    fn lower_root(&mut self) {
+        while let [child] = *self.nodes.entries(self.root)
+            && self.nodes.level(self.root) > 0
+        {
+            self.nodes.swap_remove(self.root, 0);
+            self.nodes.fit(self.root);
+            self.nodes.release(self.root);
+            self.nodes.orphan(child);
+            self.root = child;
+        }
+        if self.nodes.length(self.root) == 0 {
+            // Without regions the arena goes back too.
+            self.nodes.clear();
+            self.root = NONE;
+        }
+    }
+}
+
+/// Calls `visit` with the entries of a node in `lanes`, a bit for each.
+fn for_each(nodes: &Nodes, node: u32, mut lanes: u32, visit: &mut impl FnMut(u32)) {
+    let entries = nodes.entries(node);
+    while lanes != 0 {
+        visit(entries[lanes.trailing_zeros() as usize]);
+        lanes &= lanes - 1;
+    }
+}
