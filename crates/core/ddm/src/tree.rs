@@ -3,7 +3,7 @@
 use crate::nodes::{NONE, Nodes};
 use crate::range::{contains, extend, is_inside, overlap};
 
-/// Regions by place. Whoever owns the tree remembers the leaf of each region.
+/// Regions by place. The owner of the tree remembers the leaf of each region.
 #[derive(Debug)]
 pub(crate) struct Tree {
     nodes: Nodes,

@@ -2,7 +2,7 @@
 
 use base::{Rng, Seed};
 use ddm::Population;
-use rand::Rng as _;
+use rand_core::RngCore;
 
 /// A region: lower and upper bound of each dimension.
 pub(crate) type Region<const D: usize> = [[u32; 2]; D];
@@ -12,8 +12,8 @@ pub(crate) type Move<const D: usize> = (Population, u32, Region<D>);
 /// The size of the world in each dimension, and the margin that keeps regions within u32.
 const SIZE: f64 = 4.0e9;
 const MARGIN: f64 = 1.0e8;
-/// Regions that a step moves: one of so many.
-const MOVED: usize = 20;
+/// The part of all regions that a step moves.
+const MOVED: f64 = 0.05;
 const CLUSTERS: usize = 50;
 const JUNCTIONS: usize = 1_000;
 
@@ -83,10 +83,10 @@ impl<const D: usize> World<D> {
         let mut moves = Vec::new();
         for population in [Population::Update, Population::Subscription] {
             let side = population as usize;
-            let length = self.regions[side].len();
-            let mut chosen = rand::seq::index::sample(&mut self.rng, length, length / MOVED).into_vec();
-            chosen.sort_unstable();
-            for id in chosen {
+            for id in 0..self.regions[side].len() {
+                if uniform(&mut self.rng) >= MOVED {
+                    continue;
+                }
                 let mut entity = self.entities[side][id];
                 self.move_on(&mut entity);
                 self.entities[side][id] = entity;
@@ -98,17 +98,17 @@ impl<const D: usize> World<D> {
     }
 
     fn entity(&mut self) -> Entity<D> {
-        let extent = 4_f64.powf(self.rng.random());
+        let extent = 4_f64.powf(uniform(&mut self.rng));
         let mut entity = Entity { at: point(&mut self.rng), extent, road: 0, passed: 0.0 };
-        if self.kind == Kind::Clustered && self.rng.random() {
-            let center = self.clusters[self.rng.random_range(0..CLUSTERS)];
+        if self.kind == Kind::Clustered && uniform(&mut self.rng) < 0.5 {
+            let center = self.clusters[below(&mut self.rng, CLUSTERS)];
             // The sum of uniform numbers is nearly normal.
-            entity.at =
-                center.map(|at| at + (0..6).map(|_| self.rng.random_range(-0.002..0.002)).sum::<f64>());
+            let mut bell = || (0..6).map(|_| 0.004 * uniform(&mut self.rng) - 0.002).sum::<f64>();
+            entity.at = center.map(|at| at + bell());
         }
         if self.kind == Kind::Roads {
-            entity.road = self.rng.random_range(0..self.roads.len());
-            entity.passed = self.rng.random();
+            entity.road = below(&mut self.rng, self.roads.len());
+            entity.passed = uniform(&mut self.rng);
             entity.at = along(self.roads[entity.road], entity.passed);
         }
         entity
@@ -118,15 +118,15 @@ impl<const D: usize> World<D> {
         match self.kind {
             Kind::Leaps => entity.at = point(&mut self.rng),
             Kind::Uniform | Kind::Clustered => {
-                let speed = entity.extent / 2.0;
-                entity.at = entity.at.map(|at| (at + self.rng.random_range(-speed..speed)).clamp(0.0, 1.0));
+                let mut shift = || (uniform(&mut self.rng) - 0.5) * entity.extent;
+                entity.at = entity.at.map(|at| (at + shift()).clamp(0.0, 1.0));
             }
             Kind::Roads => {
                 let road = self.roads[entity.road];
                 let length = (0..D).map(|k| (road[1][k] - road[0][k]).powi(2)).sum::<f64>().sqrt();
-                entity.passed += self.rng.random_range(0.0..0.5) * entity.extent / length.max(1e-9);
+                entity.passed += 0.5 * uniform(&mut self.rng) * entity.extent / length.max(1e-9);
                 if entity.passed > 1.0 {
-                    entity.road = self.rng.random_range(0..self.roads.len());
+                    entity.road = below(&mut self.rng, self.roads.len());
                     entity.passed = 0.0;
                 }
                 entity.at = along(self.roads[entity.road], entity.passed);
@@ -170,7 +170,17 @@ impl<const D: usize> Entity<D> {
 }
 
 fn point<const D: usize>(rng: &mut Rng) -> [f64; D] {
-    std::array::from_fn(|_| rng.random())
+    std::array::from_fn(|_| uniform(rng))
+}
+
+/// A number of [0, 1).
+fn uniform(rng: &mut Rng) -> f64 {
+    (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// A whole number below `end`.
+fn below(rng: &mut Rng, end: usize) -> usize {
+    (uniform(rng) * end as f64) as usize
 }
 
 fn along<const D: usize>(road: [[f64; D]; 2], passed: f64) -> [f64; D] {
