@@ -58,7 +58,7 @@ fn check(dimensions: usize, steps: &[Step]) -> Result<(), TestCaseError> {
     for step in steps {
         match step {
             Step::Put(population, id, region) => {
-                put(&mut matching, &mut reference, *population, *id, region)?
+                put(&mut matching, &mut reference, *population, *id, region)?;
             }
             Step::Remove(population, id) => {
                 let was_there = reference.of(*population).remove(id).is_some();

@@ -5,15 +5,16 @@ use ddm::Population;
 use rstar::primitives::{GeomWithData, Rectangle};
 use rstar::{AABB, RTree};
 
-type Entry<const D: usize> = GeomWithData<Rectangle<[i64; D]>, u32>;
+type Entry<const R: usize> = GeomWithData<Rectangle<[f64; R]>, u32>;
 
-/// An R*-tree for each population.
-pub(crate) struct RStar<const D: usize> {
-    trees: [RTree<Entry<D>>; 2],
+/// An R*-tree for each population, of R dimensions: rstar takes two at least, and those that a region
+/// does not have are 0.
+pub(crate) struct RStar<const D: usize, const R: usize> {
+    trees: [RTree<Entry<R>>; 2],
     regions: [Vec<Region<D>>; 2],
 }
 
-impl<const D: usize> RStar<D> {
+impl<const D: usize, const R: usize> RStar<D, R> {
     pub(crate) fn new(world: &World<D>) -> Self {
         let regions = [Population::Update, Population::Subscription].map(|side| world.regions(side).to_vec());
         let load = |regions: &Vec<Region<D>>| {
@@ -47,12 +48,14 @@ impl<const D: usize> RStar<D> {
     }
 }
 
-/// Borders that meet count as an intersection there, so the last value stands for the bound.
-fn envelope<const D: usize>(region: &Region<D>) -> AABB<[i64; D]> {
-    AABB::from_corners(region.map(|[lower, _]| lower.into()), region.map(|[_, upper]| i64::from(upper) - 1))
+/// Borders that meet count as an intersection there, so the last value stands for the bound. Areas
+/// of u32 extents overflow an i64; f64 holds each bound exactly.
+fn envelope<const D: usize, const R: usize>(region: &Region<D>) -> AABB<[f64; R]> {
+    let corner = |value: fn(&[u32; 2]) -> f64| std::array::from_fn(|k| region.get(k).map_or(0.0, value));
+    AABB::from_corners(corner(|range| range[0].into()), corner(|range| f64::from(range[1]) - 1.0))
 }
 
-fn entry<const D: usize>(region: &Region<D>, id: u32) -> Entry<D> {
+fn entry<const D: usize, const R: usize>(region: &Region<D>, id: u32) -> Entry<R> {
     GeomWithData::new(Rectangle::from_aabb(envelope(region)), id)
 }
 

@@ -74,10 +74,10 @@ fn main() {
     for sizes in &plan.populations {
         for kind in [Kind::Uniform, Kind::Clustered, Kind::Roads, Kind::Leaps] {
             if only.is_none_or(|only| only == kind.name()) {
-                measure::<1>(&plan, kind, *sizes);
-                measure::<2>(&plan, kind, *sizes);
-                measure::<3>(&plan, kind, *sizes);
-                measure::<4>(&plan, kind, *sizes);
+                measure::<1, 2>(&plan, kind, *sizes);
+                measure::<2, 2>(&plan, kind, *sizes);
+                measure::<3, 3>(&plan, kind, *sizes);
+                measure::<4, 4>(&plan, kind, *sizes);
             }
         }
     }
@@ -91,7 +91,7 @@ struct Pairs {
 }
 
 /// One line of the table.
-fn measure<const D: usize>(plan: &Plan, kind: Kind, sizes: [usize; 2]) {
+fn measure<const D: usize, const R: usize>(plan: &Plan, kind: Kind, sizes: [usize; 2]) {
     let mut world = World::<D>::new(kind, sizes);
     let mut matching = Matching::new(D).expect("few dimensions");
     for population in BOTH {
@@ -102,7 +102,7 @@ fn measure<const D: usize>(plan: &Plan, kind: Kind, sizes: [usize; 2]) {
     let started = now();
     let mut pairs = matching.commit(usize::MAX).gained.len();
     let filled = now() - started;
-    let mut rstar = RStar::new(&world);
+    let mut rstar = RStar::<D, R>::new(&world);
     let (mut ours, mut theirs) = (Duration::MAX, Duration::MAX);
     let mut changed = 0;
     for _ in 0..plan.steps {
