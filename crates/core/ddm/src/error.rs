@@ -44,10 +44,10 @@ pub enum Error {
         /// The region.
         id: u32,
     },
-    /// The population has [`REGIONS_MAX`] regions.
-    #[error("the population {population:?} has {REGIONS_MAX} regions and takes no further one")]
-    TooMany {
-        /// The population.
-        population: Population,
+    /// Ids are below [`REGIONS_MAX`].
+    #[error("the id {id} is not below {REGIONS_MAX}")]
+    Id {
+        /// The region.
+        id: u32,
     },
 }

@@ -52,6 +52,7 @@
 mod error;
 mod matching;
 mod nodes;
+mod order;
 mod population;
 mod range;
 mod tree;

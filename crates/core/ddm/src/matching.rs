@@ -2,7 +2,7 @@
 
 use crate::population::Population as Side;
 use crate::range::extent;
-use crate::{Error, Range, range};
+use crate::{Error, REGIONS_MAX, Range, range};
 
 /// Dimensions that a matching can have.
 pub const DIMENSIONS_MAX: usize = 32;
@@ -39,8 +39,8 @@ pub struct Commit<'a> {
 
 /// Update regions and subscription regions, and which of them overlap.
 ///
-/// Regions have d ranges each; ids are the caller's, and each population has its own. Changes are
-/// queued until a [commit](Self::commit). The results depend on the queued changes and on nothing
+/// Regions have d ranges each. Ids are the caller's, and each population has its own; they are small
+/// numbers, because memory is proportional to the greatest of them. Changes are queued until a [commit](Self::commit). The results depend on the queued changes and on nothing
 /// else; only where the commits of slices end depends on their order.
 ///
 /// Memory per region, with half a million of them: about 50 bytes in two dimensions, and 12 for each
@@ -101,15 +101,15 @@ impl Matching {
     ///
     /// # Errors
     ///
-    /// [`Error::Present`], [`Error::Ranges`], and [`Error::TooMany`] beyond [`REGIONS_MAX`] regions.
+    /// [`Error::Present`], [`Error::Ranges`], and [`Error::Id`] unless the id is below [`REGIONS_MAX`].
     pub fn insert(&mut self, population: Population, id: u32, region: &[Range]) -> Result<(), Error> {
         self.check_ranges(region)?;
+        if id as usize >= REGIONS_MAX {
+            return Err(Error::Id { id });
+        }
         let side = self.side_mut(population);
         if side.has(id) {
             return Err(Error::Present { population, id });
-        }
-        if side.is_full() {
-            return Err(Error::TooMany { population });
         }
         side.put(id, region);
         Ok(())
@@ -161,6 +161,7 @@ impl Matching {
         self.typical.write_scales(&mut scales);
         let scales = &scales[..self.dimensions];
         for population in [Population::Update, Population::Subscription] {
+            self.side_mut(population).arrange();
             while self.gained.len() + self.lost.len() < pairs_max && self.apply_next(population, scales) {}
         }
         let is_complete = self.updates.finish() & self.subscriptions.finish();

@@ -2,17 +2,18 @@
 
 use crate::Range;
 use crate::nodes::NONE;
+use crate::order::along_curve;
 use crate::range;
 use crate::tree::Tree;
-use base::HandleMap;
 
-/// Regions that one population can have.
+/// Regions that one population can have: ids are below this number.
 pub const REGIONS_MAX: usize = 1 << 26;
 
 /// Set in a [`Place`] that is the number of a change.
 const IS_QUEUED: u32 = 1 << 31;
 
-/// The place where a region is found: the number of its leaf, or of its change in the queue.
+/// The place where a region is found: the number of its leaf, or of its change in the queue; [`NONE`]
+/// if there is no such region.
 #[derive(Clone, Copy, Debug)]
 struct Place(u32);
 
@@ -36,12 +37,14 @@ pub(crate) struct Change {
 #[derive(Debug)]
 pub(crate) struct Population {
     pub(crate) tree: Tree,
-    /// Each region that is there now, or will be after the next commit.
-    places: HandleMap<u32, Place>,
+    /// By id: each region that is there now, or will be after the next commit.
+    places: Vec<Place>,
     /// In the order in which the regions were first changed.
     queue: Vec<Change>,
     /// The new boxes of the changes, one after the other.
     bounds: Vec<i32>,
+    /// Places in the queue, in the order in which the changes are applied.
+    order: Vec<u32>,
     /// Changes that earlier slices of this commit have applied.
     applied: usize,
     /// Regions that will be there after the next commit.
@@ -53,9 +56,10 @@ impl Population {
     pub(crate) fn new(dimensions: usize) -> Self {
         Self {
             tree: Tree::new(dimensions),
-            places: HandleMap::default(),
+            places: Vec::new(),
             queue: Vec::new(),
             bounds: Vec::new(),
+            order: Vec::new(),
             applied: 0,
             present: 0,
             sides: 2 * dimensions,
@@ -67,25 +71,19 @@ impl Population {
         self.present
     }
 
-    pub(crate) const fn is_full(&self) -> bool {
-        self.present >= REGIONS_MAX
-    }
-
-    /// Bytes of heap memory. A map has a byte of its own beside each bucket, and an eighth of its
-    /// buckets stays empty.
+    /// Bytes of heap memory.
     pub(crate) fn bytes(&self) -> usize {
-        let buckets = self.places.capacity() / 7 * 8;
         self.tree.bytes()
-            + buckets * (size_of::<(u32, Place)>() + 1)
+            + self.places.capacity() * size_of::<Place>()
             + self.queue.capacity() * size_of::<Change>()
-            + self.bounds.capacity() * size_of::<i32>()
+            + (self.bounds.capacity() + self.order.capacity()) * size_of::<i32>()
     }
 
     /// Whether the region will be there after the next commit.
     pub(crate) fn has(&self, id: u32) -> bool {
-        self.places.get(&id).is_some_and(|place| match place.queued() {
+        self.places.get(id as usize).is_some_and(|place| match place.queued() {
             Some(at) => self.queue[at].is_present,
-            None => true,
+            None => place.0 != NONE,
         })
     }
 
@@ -109,7 +107,8 @@ impl Population {
     /// The number of the change of a region in the queue. A new change has no box yet.
     fn queued(&mut self, id: u32) -> usize {
         let at = self.queue.len();
-        let place = self.places.entry(id).or_insert(Place(NONE));
+        self.make_room(id);
+        let place = &mut self.places[id as usize];
         if let Some(at) = place.queued() {
             return at;
         }
@@ -121,17 +120,36 @@ impl Population {
         at
     }
 
+    fn make_room(&mut self, id: u32) {
+        let needed = id as usize + 1;
+        if needed > self.places.capacity() {
+            // Half of a doubled table could be unused; an eighth is enough to amortize the copies.
+            self.places.reserve_exact(needed - self.places.len() + needed / 8);
+        }
+        if needed > self.places.len() {
+            self.places.resize(needed, Place(NONE));
+        }
+    }
+
+    /// Decides in which order the changes that are new in the queue are applied.
+    pub(crate) fn arrange(&mut self) {
+        let arranged = self.order.len();
+        let new = &self.bounds[arranged * self.sides..];
+        self.order.extend(along_curve(new, self.sides).map(|number| (arranged + number) as u32));
+    }
+
     /// Takes the next change out of the queue: the old box is written to `old`, the new one to `new`.
     /// Those that the region does not have are left empty.
     pub(crate) fn next(&mut self, old: &mut Vec<i32>, new: &mut Vec<i32>) -> Option<Change> {
-        let change = *self.queue.get(self.applied)?;
+        let at = *self.order.get(self.applied)? as usize;
+        let change = self.queue[at];
         old.clear();
         new.clear();
         if change.leaf != NONE {
             self.tree.read(change.leaf, change.id, old);
         }
         if change.is_present {
-            new.extend_from_slice(&self.bounds[self.applied * self.sides..][..self.sides]);
+            new.extend_from_slice(&self.bounds[at * self.sides..][..self.sides]);
         }
         self.applied += 1;
         Some(change)
@@ -141,7 +159,7 @@ impl Population {
     pub(crate) fn apply(&mut self, change: Change, old: &[i32], new: &[i32], scales: &[f32]) {
         let Change { id, leaf, is_present } = change;
         // The place of a region that stays in its leaf.
-        self.places.insert(id, Place(leaf));
+        self.places[id as usize] = Place(leaf);
         match (leaf != NONE, is_present) {
             (true, true) => self.tree.modify(leaf, id, old, new, scales),
             (true, false) => self.tree.remove(leaf, id, old, scales),
@@ -149,15 +167,14 @@ impl Population {
             (false, false) => {}
         }
         for (id, leaf) in self.tree.relocated.drain(..) {
-            if let Some(place) = self.places.get_mut(&id) {
-                match place.queued() {
-                    Some(at) => self.queue[at].leaf = leaf,
-                    None => *place = Place(leaf),
-                }
+            let place = &mut self.places[id as usize];
+            match place.queued() {
+                Some(at) => self.queue[at].leaf = leaf,
+                None => *place = Place(leaf),
             }
         }
         if !is_present {
-            self.places.remove(&id);
+            self.places[id as usize] = Place(NONE);
         }
     }
 
@@ -170,10 +187,12 @@ impl Population {
         let room = 2 * self.queue.len();
         self.queue.clear();
         self.bounds.clear();
+        self.order.clear();
+        self.order.shrink_to(room);
         self.queue.shrink_to(room);
         self.bounds.shrink_to(room * self.sides);
-        if self.places.is_empty() {
-            self.places.shrink_to_fit();
+        if self.present == 0 {
+            self.places = Vec::new();
         }
         self.applied = 0;
         true

@@ -133,10 +133,14 @@ impl Tree {
     /// Moves a region that is in `leaf` from its box `old` to `new`.
     pub(crate) fn modify(&mut self, leaf: u32, id: u32, old: &[i32], new: &[i32], scales: &[f32]) {
         let cover = self.nodes.cover(leaf);
-        // A region that meets the border of its leaf may be the reason for its size. The leaf shrinks
-        // when such regions leave it: else it would only ever grow.
-        if is_inside(cover, old) && contains(cover, new) {
+        if contains(cover, new) {
+            // A region that meets the border of its leaf may be the reason for its size. The leaf
+            // shrinks when such regions move inwards: else it would only ever grow.
+            let is_fit = is_inside(cover, old);
             self.nodes.write(leaf, self.nodes.lane(leaf, id), new);
+            if !is_fit {
+                self.shrink(leaf);
+            }
         } else {
             self.remove(leaf, id, old, scales);
             self.insert(id, new, scales);
