@@ -148,15 +148,16 @@ impl Nodes {
         }
     }
 
-    /// The entries of a node that overlap `region`, a bit for each lane.
+    /// The entries of a node that overlap `region`, a bit for each lane. Lanes are compared without
+    /// branches: a lane that misses in any dimension loses its bit.
     pub(crate) fn overlapping(&self, node: u32, region: &[i32]) -> u32 {
-        let mut hits = [1_i32; LANES];
+        let mut hits = LANE_BITS;
         for (rows, range) in self.rows(node).chunks_exact(2).zip(region.chunks_exact(2)) {
             for ((hit, lower), upper) in hits.iter_mut().zip(&rows[0]).zip(&rows[1]) {
-                *hit &= i32::from(*lower < range[1]) & i32::from(range[0] < *upper);
+                *hit &= -(i32::from(*lower < range[1]) & i32::from(range[0] < *upper));
             }
         }
-        bits(&hits)
+        hits.iter().fold(0, |bits, hit| bits | hit).cast_unsigned()
     }
 
     /// Adds an entry. The cover is the caller's business.
@@ -305,13 +306,13 @@ impl Nodes {
 /// Lower and upper bound of a box that overlaps nothing and extends nothing.
 const EMPTY: [i32; 2] = [i32::MAX, i32::MIN];
 
-/// A bit for each lane that is 1. Bytes of 0 and 1 are gathered eight at a time by one multiplication,
-/// which sets bit 56 + i of the product where byte i is 1, without carries.
-fn bits(hits: &Row<i32>) -> u32 {
-    let bytes = hits.map(|hit| hit as u8);
-    let (eights, _) = bytes.as_chunks::<8>();
-    eights.iter().rev().fold(0, |bits, eight| {
-        let gathered = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        bits << 8 | gathered as u32
-    })
-}
+/// The bit of each lane.
+const LANE_BITS: Row<i32> = {
+    let mut bits = [0; LANES];
+    let mut lane = 0;
+    while lane < LANES {
+        bits[lane] = 1 << lane;
+        lane += 1;
+    }
+    bits
+};

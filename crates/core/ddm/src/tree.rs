@@ -45,6 +45,10 @@ impl Tree {
             let mut both = old.to_vec();
             extend(&mut both, new);
             self.walk(self.root, &both, &mut |nodes, leaf| {
+                // Most leaves around a region have none that overlaps it, in many dimensions above all.
+                if nodes.overlapping(leaf, &both) == 0 {
+                    return;
+                }
                 let (before, after) = (overlapping(nodes, leaf, old), overlapping(nodes, leaf, new));
                 for_each(nodes, leaf, before & !after, &mut |id| visit(id, false));
                 for_each(nodes, leaf, after & !before, &mut |id| visit(id, true));
