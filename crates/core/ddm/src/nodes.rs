@@ -61,6 +61,15 @@ impl Nodes {
             + self.heads.capacity() * size_of::<Head>()
     }
 
+    /// Makes room for the nodes of so many regions, packed.
+    pub(crate) fn reserve(&mut self, regions: usize) {
+        let more = regions / (LANES * 3 / 4) + 8;
+        self.heads.reserve_exact(more);
+        self.entries.reserve_exact(more);
+        self.bounds.reserve_exact(more * self.sides);
+        self.covers.reserve_exact(more * self.sides);
+    }
+
     /// Adds a node without entries.
     pub(crate) fn add(&mut self, level: u8) -> u32 {
         let head = Head { parent: NONE, length: 0, level };
@@ -84,6 +93,28 @@ impl Nodes {
             self.covers.push(EMPTY[side % 2]);
         }
         node as u32 // REGIONS_MAX keeps nodes below 2³¹
+    }
+
+    /// Removes all entries, and gives up the nodes below. The cover is the caller's business. The
+    /// recursion is as deep as the tree.
+    pub(crate) fn release_below(&mut self, node: u32) {
+        if self.level(node) > 0 {
+            for child in self.entries(node).to_vec() {
+                self.release_below(child);
+                self.release(child);
+            }
+        }
+        self.heads[node as usize].length = 0;
+        for (side, row) in self.rows_mut(node).iter_mut().enumerate() {
+            *row = [EMPTY[side % 2]; LANES];
+        }
+    }
+
+    /// The first node of a level from number `from` on. None if there is none.
+    pub(crate) fn of_level(&self, level: u8, from: u32) -> Option<u32> {
+        let heads = self.heads.iter().enumerate().skip(from as usize);
+        let mut found = heads.filter(|(_, head)| head.level == level && head.length > 0);
+        found.next().map(|(node, _)| node as u32)
     }
 
     /// Gives up a node that has no entries.

@@ -3,11 +3,19 @@
 use crate::Range;
 use crate::nodes::NONE;
 use crate::order::along_curve;
+use crate::pack::Regions;
 use crate::range;
 use crate::tree::Tree;
 
 /// Regions that one population can have: ids are below this number.
 pub const REGIONS_MAX: usize = 1 << 26;
+
+/// Changes after which a part of a tree is packed anew: about as many as a part has regions, so that
+/// a commit of a few changes seldom pays for one.
+const PART_REGIONS: usize = 1 << 14;
+
+/// Room that is kept for relocated regions: some splits.
+const RELOCATED_KEPT: usize = 1 << 10;
 
 /// Set in a [`Place`] that is the number of a change.
 const IS_QUEUED: u32 = 1 << 31;
@@ -47,6 +55,12 @@ pub(crate) struct Population {
     order: Vec<u32>,
     /// Changes that earlier slices of this commit have applied.
     applied: usize,
+    /// Insertions of this slice, which go into the tree at its end.
+    fresh: Regions,
+    /// Regions in the tree.
+    in_tree: usize,
+    /// Changes since parts of the tree were last packed anew.
+    unpacked: usize,
     /// Regions that will be there after the next commit.
     present: usize,
     sides: usize,
@@ -61,6 +75,9 @@ impl Population {
             bounds: Vec::new(),
             order: Vec::new(),
             applied: 0,
+            fresh: Regions::default(),
+            in_tree: 0,
+            unpacked: 0,
             present: 0,
             sides: 2 * dimensions,
         }
@@ -161,11 +178,54 @@ impl Population {
         // The place of a region that stays in its leaf.
         self.places[id as usize] = Place(leaf);
         match (leaf != NONE, is_present) {
-            (true, true) => self.tree.modify(leaf, id, old, new, scales),
-            (true, false) => self.tree.remove(leaf, id, old, scales),
-            (false, true) => self.tree.insert(id, new, scales),
+            (true, true) => {
+                self.tree.modify(leaf, id, old, new, scales);
+                self.unpacked += 1;
+            }
+            (true, false) => {
+                self.tree.remove(leaf, id, old, scales);
+                self.in_tree -= 1;
+            }
+            (false, true) => {
+                self.fresh.ids.push(id);
+                self.fresh.bounds.extend_from_slice(new);
+            }
             (false, false) => {}
         }
+        self.note_relocated();
+        if !is_present {
+            self.places[id as usize] = Place(NONE);
+        }
+    }
+
+    /// Puts the insertions of a slice into the tree. If they are more than the tree has, a new one is
+    /// built: that is faster and makes a better tree, and happens at most as often as a population
+    /// doubles.
+    pub(crate) fn insert_fresh(&mut self, scales: &[f32]) {
+        let fresh = std::mem::take(&mut self.fresh);
+        let is_much = fresh.ids.len() > self.in_tree;
+        self.in_tree += fresh.ids.len();
+        if is_much {
+            self.tree.rebuild(fresh, scales);
+        } else {
+            for (id, region) in fresh.ids.iter().zip(fresh.bounds.chunks_exact(self.sides)) {
+                self.tree.insert(*id, region, scales);
+                self.note_relocated();
+            }
+        }
+        self.note_relocated();
+    }
+
+    /// Packs as much of the tree anew as has changed, so that the whole is packed anew once for as
+    /// many changes as it has regions.
+    pub(crate) fn repack(&mut self, scales: &[f32]) {
+        while self.unpacked >= PART_REGIONS.min(self.in_tree.max(1)) {
+            self.unpacked = self.unpacked.saturating_sub(self.tree.repack_next(scales));
+            self.note_relocated();
+        }
+    }
+
+    fn note_relocated(&mut self) {
         for (id, leaf) in self.tree.relocated.drain(..) {
             let place = &mut self.places[id as usize];
             match place.queued() {
@@ -173,9 +233,8 @@ impl Population {
                 None => *place = Place(leaf),
             }
         }
-        if !is_present {
-            self.places[id as usize] = Place(NONE);
-        }
+        // After a rebuilt tree this is as long as the population.
+        self.tree.relocated.shrink_to(RELOCATED_KEPT);
     }
 
     /// Empties the queue, if all its changes are applied. Returns whether they are.

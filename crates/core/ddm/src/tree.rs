@@ -1,20 +1,27 @@
 //! An R-tree over the regions of one population.
 
 use crate::nodes::{NONE, Nodes};
+use crate::pack::{Regions, pack, repack};
 use crate::range::{contains, extend, is_inside, overlap};
+
+/// The level of the nodes that are packed anew as a whole: with some ten thousand regions each, which
+/// takes a few milliseconds.
+const PART_LEVEL: u8 = 2;
 
 /// Regions by place. The owner of the tree remembers the leaf of each region.
 #[derive(Debug)]
 pub(crate) struct Tree {
     nodes: Nodes,
     root: u32,
+    /// The node at which the next part to be packed anew is looked for.
+    cursor: u32,
     /// Region and new leaf of each region that has changed its leaf, until the owner takes them.
     pub(crate) relocated: Vec<(u32, u32)>,
 }
 
 impl Tree {
     pub(crate) fn new(dimensions: usize) -> Self {
-        Self { nodes: Nodes::new(dimensions), root: NONE, relocated: Vec::new() }
+        Self { nodes: Nodes::new(dimensions), root: NONE, cursor: 0, relocated: Vec::new() }
     }
 
     /// Bytes of heap memory.
@@ -79,6 +86,54 @@ impl Tree {
         for_each(&self.nodes, node, self.nodes.overlapping(node, region), &mut |child| {
             self.walk(child, region, visit);
         });
+    }
+
+    /// Builds the tree anew of its regions and of others, which it does not have.
+    pub(crate) fn rebuild(&mut self, mut regions: Regions, scales: &[f32]) {
+        self.collect(self.root, &mut regions);
+        self.nodes.clear();
+        self.root = NONE;
+        if !regions.ids.is_empty() {
+            self.nodes.reserve(regions.ids.len());
+            let relocated = &mut self.relocated;
+            self.root = pack(&mut self.nodes, &regions, scales, &mut |id, leaf| relocated.push((id, leaf)));
+        }
+    }
+
+    /// Packs the next part of the tree anew: moves make nodes larger and emptier than they could be.
+    /// Returns the number of its regions, at least 1.
+    pub(crate) fn repack_next(&mut self, scales: &[f32]) -> usize {
+        if self.root == NONE || self.nodes.level(self.root) == 0 {
+            return usize::MAX;
+        }
+        let level = self.nodes.level(self.root).min(PART_LEVEL);
+        let next = self.nodes.of_level(level, self.cursor).or_else(|| self.nodes.of_level(level, 0));
+        let Some(node) = next else { return usize::MAX };
+        self.cursor = node + 1;
+        let mut regions = Regions::default();
+        self.collect(node, &mut regions);
+        let relocated = &mut self.relocated;
+        if repack(&mut self.nodes, node, &regions, scales, &mut |id, leaf| relocated.push((id, leaf))) {
+            self.shrink(node);
+        }
+        regions.ids.len().max(1)
+    }
+
+    /// Adds the regions below `node` to `regions`. The recursion is as deep as the tree.
+    fn collect(&self, node: u32, regions: &mut Regions) {
+        if node == NONE {
+            return;
+        }
+        if self.nodes.level(node) > 0 {
+            self.nodes.entries(node).iter().for_each(|&child| self.collect(child, regions));
+            return;
+        }
+        regions.ids.extend(self.nodes.entries(node));
+        let mut bounds = Vec::new();
+        for lane in 0..self.nodes.length(node) {
+            self.nodes.read(node, lane, &mut bounds);
+            regions.bounds.extend(&bounds);
+        }
     }
 
     /// Adds a region.

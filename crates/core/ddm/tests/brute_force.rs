@@ -183,3 +183,25 @@ proptest! {
         check(dimensions, &steps)?;
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6))]
+
+    /// Trees that are packed at once, and whose parts are packed anew as their regions move.
+    #[test]
+    fn packed_regions_match_as_by_brute_force(
+        first in prop::collection::vec((0..3_000_u32, prop::collection::vec(range(2_000), 2)), 3_000),
+        (_, moves) in (Just(()), steps(2_000, 2, 3_000, 2_500)),
+    ) {
+        let update = |(id, region)| Step::Put(Population::Update, id, region);
+        let filled = first.into_iter().map(update).chain([Step::Commit(usize::MAX)]);
+        // Few subscriptions, as every update region is compared with each of them.
+        let is_few = |step: &Step| match step {
+            Step::Put(Population::Subscription, id, _) | Step::Remove(Population::Subscription, id) => *id < 60,
+            Step::Commit(slice) => *slice == usize::MAX,
+            _ => true,
+        };
+        let all: Vec<Step> = filled.chain(moves.into_iter().filter(is_few)).collect();
+        check(2, &all)?;
+    }
+}
