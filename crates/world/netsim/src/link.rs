@@ -42,6 +42,11 @@ impl Link {
         self.line.round_down();
     }
 
+    /// Whether the line takes time for each octet.
+    pub(crate) fn has_rate(&self) -> bool {
+        self.spec.rate.is_some_and(|rate| rate > 0)
+    }
+
     /// Queues `octets` octets at `now` and returns the arrival of the last one. It is exact to the
     /// nanosecond (rounded up), regardless of the number of queued packets.
     pub(crate) fn depart(&mut self, now: Moment, octets: usize) -> Moment {

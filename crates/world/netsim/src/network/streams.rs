@@ -6,6 +6,10 @@ use base::Moment;
 use bytes::Bytes;
 use std::collections::VecDeque;
 
+/// Bytes that arrive together over a line with a rate. A receiver would otherwise hear nothing while
+/// hundreds of kilobytes that were sent at once cross a slow line, and take the line for dead.
+const PART_BYTES: usize = 16 << 10;
+
 base::id! {
     /// A connection of a network.
     pub struct ConnId(u32) as "conn";
@@ -265,7 +269,21 @@ impl Network {
         }
     }
 
-    fn transmit(&mut self, socket: SocketId, segment: Segment, arrival: Arrival) {
+    /// Puts a segment on its line. A line with a rate delivers the parts of a long one as they leave it.
+    fn transmit(&mut self, socket: SocketId, mut segment: Segment, arrival: Arrival) {
+        let link = self.socket(socket).out.link;
+        if let Segment::Bytes(bytes) = &mut segment
+            && self.link_mut(link).has_rate()
+        {
+            while bytes.len() > PART_BYTES {
+                let part = Segment::Bytes(bytes.split_to(PART_BYTES));
+                self.transmit_part(socket, part, arrival);
+            }
+        }
+        self.transmit_part(socket, segment, arrival);
+    }
+
+    fn transmit_part(&mut self, socket: SocketId, segment: Segment, arrival: Arrival) {
         let now = self.now;
         let link = self.socket(socket).out.link;
         let arrives = self.link_mut(link).depart(now, segment.len()) + arrival.delay;

@@ -61,6 +61,24 @@ fn stream(events: &[HostEvent], of: SocketId) -> (Vec<u8>, bool) {
 }
 
 #[test]
+fn what_is_sent_at_once_arrives_as_it_leaves_the_line() {
+    let (mut net, opener, acceptor) = connected(1);
+    let began = net.now();
+    net.send(opener, Bytes::from(vec![7; 40_000])).unwrap();
+    let arrived: Vec<_> = drain(&mut net, Moment::MAX)
+        .into_iter()
+        .filter_map(|(at, _, event)| match event {
+            HostEvent::Received { socket, bytes } if socket == acceptor => {
+                Some((at.since(began), bytes.len()))
+            }
+            _ => None,
+        })
+        .collect();
+    let after = |octets: u64| Duration::from_micros(octets) + DELAY;
+    assert_eq!(arrived, [(after(16_384), 16_384), (after(32_768), 16_384), (after(40_000), 7_232)]);
+}
+
+#[test]
 fn size_over_rate_plus_delay() {
     let (mut net, h) = network(1, 2);
     net.send_datagram(h[0], h[1], Bytes::from_static(&[0; 5]));
