@@ -1,5 +1,7 @@
 //! Every call is answered exactly once, in bounded time, unless its session ends (1516.1-2025,
-//! 12.13; the bound is a promise of this RTI).
+//! 12.13; the bound is a promise of this RTI). The calls of a session are served in order, so the
+//! time of one begins with the answer to the one before: a federate that calls faster than its lines
+//! carry waits for its own calls.
 
 use super::Invariant;
 use crate::ledger::Ledger;
@@ -11,6 +13,8 @@ use std::time::Duration;
 /// See the module.
 pub(super) struct Answers {
     patience: Duration,
+    /// The last answer of each session.
+    last: BTreeMap<SessionId, Moment>,
     /// Calls without an answer, with the times at which they were made.
     waiting: BTreeMap<(SessionId, u32), Moment>,
     by_age: BTreeSet<(Moment, SessionId, u32)>,
@@ -23,7 +27,7 @@ impl Answers {
     /// Answers may take up to `patience`.
     pub(super) fn new(patience: Duration) -> Self {
         let (waiting, by_age, sent) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
-        Self { patience, waiting, by_age, sent, answered: 0 }
+        Self { patience, last: BTreeMap::new(), waiting, by_age, sent, answered: 0 }
     }
 
     /// Removes the call. Returns whether it was waiting.
@@ -51,6 +55,7 @@ impl Invariant for Answers {
             }
             Observation::Got { session, call, .. } => {
                 self.answered += 1;
+                self.last.insert(*session, seen.at);
                 if !self.settle(*session, call.get()) {
                     return Err(format!("{session}: an answer to {call}, which does not wait for one"));
                 }
@@ -61,12 +66,14 @@ impl Invariant for Answers {
             }
             _ => {}
         }
-        match self.by_age.first() {
-            Some(&(at, session, call)) if seen.at.since(at) > self.patience => {
-                Err(format!("{session}: call {call} of {at} is not answered"))
+        let old = self.by_age.iter().take_while(|(made, ..)| seen.at.since(*made) > self.patience);
+        for &(made, session, call) in old {
+            let served = self.last.get(&session).is_some_and(|&last| seen.at.since(last) <= self.patience);
+            if !served {
+                return Err(format!("{session}: call {call} of {made} is not answered"));
             }
-            _ => Ok(()),
         }
+        Ok(())
     }
 
     fn finish(&mut self, _: &Ledger) -> Result<(), String> {
