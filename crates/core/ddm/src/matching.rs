@@ -40,8 +40,9 @@ pub struct Commit<'a> {
 /// Update regions and subscription regions, and which of them overlap.
 ///
 /// Regions have d ranges each. Ids are the caller's, and each population has its own; they are small
-/// numbers, because memory is proportional to the greatest of them. Changes are queued until a [commit](Self::commit). The results depend on the queued changes and on nothing
-/// else; only where the commits of slices end depends on their order.
+/// numbers, because memory is proportional to the greatest of them. Changes are queued until a
+/// [commit](Self::commit). The results depend on the queued changes and on nothing else; only where
+/// the commits of slices end depends on their order.
 ///
 /// Memory per region, with half a million of them: about 37 bytes in two dimensions, and 15 for each
 /// further one ([`bytes`](Self::bytes)).
@@ -163,8 +164,7 @@ impl Matching {
         for population in [Population::Update, Population::Subscription] {
             self.side_mut(population).arrange();
             while self.gained.len() + self.lost.len() < pairs_max && self.apply_next(population, scales) {}
-            self.side_mut(population).insert_fresh(scales);
-            self.side_mut(population).repack(scales);
+            self.side_mut(population).end_slice(scales);
         }
         let is_complete = self.updates.finish() & self.subscriptions.finish();
         self.gained.sort_unstable_by_key(|pair| pair.key());

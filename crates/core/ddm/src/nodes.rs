@@ -3,13 +3,14 @@
 //! A node has up to [`LANES`] entries: regions in a leaf, children elsewhere. The bounds of its
 //! entries lie in 2d rows of one lane per entry, so that a query compares all entries at once.
 
-use crate::range::{extend, extent};
+use crate::range::{extend, extent, widest};
 
 /// Entries of a node. A node is split when it gets as many, so that each has room for one more.
 pub(crate) const LANES: usize = 32;
 /// A node with fewer entries is merged with a sibling, where one has room.
 const FEW: usize = LANES / 4;
-/// Two nodes are merged when they have no more entries together, lest they be split again soon.
+/// Two nodes are merged only if they have at most this many entries together. A fuller one would soon be
+/// split again.
 const MERGED: usize = LANES * 3 / 4;
 /// The parent of the root.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -320,14 +321,13 @@ impl Nodes {
     /// Half of the entries of a full node, a bit for each lane: those with the greater values of the
     /// bound whose values are spread most, in units of `scales`.
     pub(crate) fn upper_half(&self, node: u32, scales: &[f32]) -> u32 {
-        let spread = |side: usize| {
+        let widest = widest(scales, |side| {
             let row = &self.rows(node)[side];
             let least = row.iter().fold(i32::MAX, |least, bound| least.min(*bound));
             let greatest = row.iter().fold(i32::MIN, |greatest, bound| greatest.max(*bound));
-            extent(greatest, least) as f32 * scales[side / 2]
-        };
-        let widest = (0..self.sides).max_by(|one, other| spread(*one).total_cmp(&spread(*other)));
-        let row = &self.rows(node)[widest.unwrap_or_default()];
+            (least, greatest)
+        });
+        let row = &self.rows(node)[widest];
         let mut order: Row<(i32, usize)> = std::array::from_fn(|lane| (row[lane], lane));
         order.select_nth_unstable(LANES / 2);
         order[LANES / 2..].iter().fold(0, |lanes, (_, lane)| lanes | 1 << lane)

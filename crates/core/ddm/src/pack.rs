@@ -5,7 +5,7 @@
 //! insertions one by one leave them a third empty, and let them overlap in many dimensions.
 
 use crate::nodes::{LANES, Nodes};
-use crate::range::extent;
+use crate::range::widest;
 
 /// Entries of a packed node: nearly full, but with room for those that move in.
 const PACKED: usize = LANES * 7 / 8;
@@ -120,7 +120,6 @@ impl<F: FnMut(u32, u32)> Packer<'_, F> {
                 *greatest = (*greatest).max(*bound);
             }
         }
-        let spread = |side: usize| extent(greatest[side], least[side]) as f32 * self.scales[side / 2];
-        (0..sides).max_by(|one, other| spread(*one).total_cmp(&spread(*other))).unwrap_or_default()
+        widest(self.scales, |side| (least[side], greatest[side]))
     }
 }

@@ -198,10 +198,16 @@ impl Population {
         }
     }
 
+    /// Ends a slice: after it the tree has all regions, and is in good shape.
+    pub(crate) fn end_slice(&mut self, scales: &[f32]) {
+        self.insert_fresh(scales);
+        self.repack(scales);
+    }
+
     /// Puts the insertions of a slice into the tree. If they are more than the tree has, a new one is
     /// built: that is faster and makes a better tree, and happens at most as often as a population
     /// doubles.
-    pub(crate) fn insert_fresh(&mut self, scales: &[f32]) {
+    fn insert_fresh(&mut self, scales: &[f32]) {
         let fresh = std::mem::take(&mut self.fresh);
         let is_much = fresh.ids.len() > self.in_tree;
         self.in_tree += fresh.ids.len();
@@ -210,7 +216,6 @@ impl Population {
         } else {
             for (id, region) in fresh.ids.iter().zip(fresh.bounds.chunks_exact(self.sides)) {
                 self.tree.insert(*id, region, scales);
-                self.note_relocated();
             }
         }
         self.note_relocated();
@@ -218,7 +223,7 @@ impl Population {
 
     /// Packs as much of the tree anew as has changed, so that the whole is packed anew once for as
     /// many changes as it has regions.
-    pub(crate) fn repack(&mut self, scales: &[f32]) {
+    fn repack(&mut self, scales: &[f32]) {
         while self.unpacked >= PART_REGIONS.min(self.in_tree.max(1)) {
             self.unpacked = self.unpacked.saturating_sub(self.tree.repack_next(scales));
             self.note_relocated();

@@ -66,6 +66,16 @@ pub(crate) const fn extent(upper: i32, lower: i32) -> u32 {
     upper.wrapping_sub(lower).cast_unsigned()
 }
 
+/// The bound, of 2d, whose values are spread most, in units of `scales`, one for each dimension.
+/// `ends` tells the least and the greatest value of a bound.
+pub(crate) fn widest(scales: &[f32], ends: impl Fn(usize) -> (i32, i32)) -> usize {
+    let spreads = (0..2 * scales.len()).map(|side| {
+        let (least, greatest) = ends(side);
+        (extent(greatest, least) as f32 * scales[side / 2], side)
+    });
+    spreads.max_by(|(one, _), (other, _)| one.total_cmp(other)).map_or(0, |(_, side)| side)
+}
+
 /// Whether both boxes are there, and a point is in both.
 pub(crate) fn overlap(one: &[i32], other: &[i32]) -> bool {
     !one.is_empty()
