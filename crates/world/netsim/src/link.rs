@@ -44,13 +44,18 @@ impl Link {
 
     /// Whether the line takes time for each octet.
     pub(crate) fn has_rate(&self) -> bool {
-        self.spec.rate.is_some_and(|rate| rate > 0)
+        self.rate().is_some()
+    }
+
+    /// The rate, if the line takes time for each octet.
+    fn rate(&self) -> Option<u64> {
+        self.spec.rate.filter(|&rate| rate > 0)
     }
 
     /// Queues `octets` octets at `now` and returns the arrival of the last one. It is exact to the
     /// nanosecond (rounded up), regardless of the number of queued packets.
     pub(crate) fn depart(&mut self, now: Moment, octets: usize) -> Moment {
-        match self.spec.rate.filter(|&rate| rate > 0) {
+        match self.rate() {
             Some(rate) => self.line.carry(now, rate, octets).end + self.spec.delay,
             None => now + self.spec.delay,
         }
