@@ -30,9 +30,8 @@ pub struct Config {
     /// its leader. It must be longer than the longest round trip between members. Default 8 (400
     /// ms).
     pub election_ticks: u32,
-    /// Largest number of voters of the group; all further members are learners. An even number of
-    /// voters tolerates no more losses than one voter fewer, so a group keeps an odd number of
-    /// them. Default 9.
+    /// Largest number of voters of the group; all further members are learners. With one
+    /// voter more, an odd group survives no additional loss, so groups stay odd. Default 9.
     pub voters_max: usize,
     /// A voter that has been silent for this long is replaced by a healthy learner. Default 5 s.
     pub voter_lost_after: Duration,

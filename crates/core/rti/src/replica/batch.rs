@@ -1,7 +1,7 @@
 //! Batches: consecutive messages of one stream that leave this node as one packet and are kept as
 //! one.
 //!
-//! Ten messages in one packet cost a router no more than one message. They also touch less cold
+//! For a router, a packet of ten messages costs as much as one message. It also touches less cold
 //! memory: memory that is kept for half a minute is cold both when it is written and when it is
 //! freed. A message is therefore held back while more calls of the same federate are at hand. This
 //! costs no time, because these calls were read together and all of them are served before anything

@@ -61,7 +61,7 @@ impl Cluster {
         let plan = std::mem::take(&mut self.plan);
         self.wait(FORM_MAX, "the nodes find each other", |cluster| {
             let views: Vec<_> = cluster.up().into_iter().map(|node| cluster.view(node)).collect();
-            // An even number of voters tolerates no more losses than one voter fewer.
+            // One voter more lets an odd group survive no additional loss, so groups stay odd.
             let all = |view: &View| {
                 view.member && view.members.len() == views.len() && view.voters + 1 >= views.len()
             };
