@@ -161,8 +161,8 @@ handles! {
     TransportationTypeHandle(u32) as "tt";
     /// A dimension.
     DimensionHandle(u32) as "di";
-    /// A region.
-    RegionHandle(u32) as "re";
+    /// A region. High half: the federate that created it; low half: a counter of that federate.
+    RegionHandle(u64) as "re";
 }
 
 impl TransportationTypeHandle {

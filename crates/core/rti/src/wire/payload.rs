@@ -82,7 +82,7 @@ impl Payload {
         let stamp = if parts & STAMPED == 0 { None } else { Some(Stamp::read_wire(r)?) };
         let mut regions = Vec::new();
         if parts & REGIONS != 0 {
-            regions = r.list("the number of regions", |r| r.u32("a region").map(RegionHandle))?;
+            regions = r.list("the number of regions", |r| r.u64("a region").map(RegionHandle))?;
         }
         let regions = regions.into();
         let mut payload =
