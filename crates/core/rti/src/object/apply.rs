@@ -5,7 +5,7 @@ use super::objects::Objects;
 use super::update::PASSEL_VALUES_MAX;
 use crate::control::{NodeId, PublishedClass};
 use crate::effect::Effects;
-use crate::wire::{Delivery, OwnedAttribute, OwnershipDecision, Payload, Record, StreamEvent};
+use crate::wire::{Delivery, OwnedAttribute, OwnershipDecision, Payload, Record, RegionSet, StreamEvent};
 use bytes::Bytes;
 use hla::handle::{FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle};
 use router::{ClientId, WireError};
@@ -106,6 +106,12 @@ impl Objects {
                 if at_home {
                     let attributes = attributes.into_iter().collect();
                     self.for_each_attribute(instance, &attributes, |state| state.time_stamped = time_stamped);
+                }
+            }
+            StreamEvent::Regions { regions, .. } => {
+                if at_home {
+                    self.apply_regions(effects, instance, &regions);
+                    self.push_differing_regions(effects, instance);
                 }
             }
             StreamEvent::RemovalFinal(instance) => {
@@ -249,6 +255,7 @@ impl Objects {
             Some(_) => {
                 self.offers.replace(record.instance, &record.tags);
                 self.change_record(effects, home, record.instance, &states);
+                self.change_recorded_regions(effects, record);
                 Ok(())
             }
             None => {
@@ -258,6 +265,21 @@ impl Objects {
                 Ok(())
             }
         }
+    }
+
+    /// Changes the update regions of an instance that is here already to those of its record.
+    fn change_recorded_regions(&mut self, effects: &mut Effects, record: &Record) {
+        let Some(object) = self.instances.get(record.instance) else { return };
+        let before = object.all_regions().iter().map(|(attribute, _)| (*attribute, RegionSet::default()));
+        let mut changed: BTreeMap<_, _> = before.collect();
+        changed.extend(record.regions.iter().cloned());
+        changed.retain(|attribute, regions| object.regions_of(*attribute) != *regions);
+        if !changed.is_empty() {
+            let changed: Vec<_> = changed.into_iter().collect();
+            self.apply_regions(effects, record.instance, &changed);
+        }
+        // The home may be a new one, which has not heard what federates here have associated.
+        self.push_differing_regions(effects, record.instance);
     }
 
     /// Changes an instance that is here already to `states` and to the home `home`.

@@ -7,6 +7,7 @@
 
 use super::instance::Cursor;
 use super::objects::Objects;
+use super::regions::RegionsOfAttributes;
 use crate::effect::Effects;
 use bytes::Bytes;
 use hla::RtiError;
@@ -30,11 +31,20 @@ enum Owners {
     Only(FederateHandle),
 }
 
+/// The subject of a request.
+#[derive(Clone, Debug)]
+pub(super) struct RequestedClass {
+    pub(super) class: ObjectClassHandle,
+    pub(super) attributes: BTreeSet<AttributeHandle>,
+    /// The regions of attributes that are requested only where they overlap (9.13).
+    pub(super) regions: RegionsOfAttributes,
+}
+
 /// A request, or the part of it that concerns one owner.
 #[derive(Debug)]
 struct ClassRequest {
     requester: FederateHandle,
-    attributes: BTreeSet<AttributeHandle>,
+    requested: RequestedClass,
     tag: Bytes,
     owners: Owners,
     cursor: Cursor,
@@ -75,7 +85,7 @@ impl ClassRequests {
 }
 
 impl Objects {
-    /// Asks the owners here of all instances at `class` and below.
+    /// Asks the owners here of all instances of a class and below.
     ///
     /// # Errors
     /// `RTIinternalError` if the federate has too many unfinished requests.
@@ -83,8 +93,7 @@ impl Objects {
         &mut self,
         effects: &mut Effects,
         requester: FederateHandle,
-        class: ObjectClassHandle,
-        attributes: BTreeSet<AttributeHandle>,
+        requested: RequestedClass,
         tag: Bytes,
     ) -> Result<(), RtiError> {
         if self.class_requests.is_full(requester) {
@@ -94,8 +103,8 @@ impl Objects {
             )));
         }
         let owners = Owners::AllBut(BTreeSet::new());
-        let cursor = self.instances.cursor_below(&self.model, class);
-        let mut request = ClassRequest { requester, attributes, tag, owners, cursor };
+        let cursor = self.instances.cursor_below(&self.model, requested.class);
+        let mut request = ClassRequest { requester, requested, tag, owners, cursor };
         self.visit_requested(effects, &mut request, |_| false);
         if !request.cursor.is_done() {
             self.class_requests.pending.push_back(request);
@@ -130,7 +139,7 @@ impl Objects {
     ) {
         let begin = request.cursor.clone();
         let visited = request.cursor.advance(&self.instances, VISITED_PER_SLICE);
-        let ClassRequest { requester, attributes, tag, owners, .. } = request;
+        let ClassRequest { requester, requested, tag, owners, .. } = request;
         // Nothing is delivered during the slice, so that the answers for an owner are the same for
         // all its instances.
         let mut asked: BTreeMap<FederateHandle, bool> = BTreeMap::new();
@@ -141,7 +150,8 @@ impl Objects {
             Owners::AllBut(_) => *asked.entry(owner).or_insert_with(|| !self.is_congested(owner, &congested)),
         };
         for instance in visited {
-            self.ask_owners(effects, *requester, instance, attributes, tag, &mut is_asked);
+            let attributes = self.overlapping(instance, requested);
+            self.ask_owners(effects, *requester, instance, &attributes, tag, &mut is_asked);
         }
         let late: Vec<_> = asked.into_iter().filter(|(_, asked)| !asked).map(|(owner, _)| owner).collect();
         for owner in late {
@@ -150,7 +160,7 @@ impl Objects {
             }
             self.class_requests.pending.push_back(ClassRequest {
                 requester: *requester,
-                attributes: attributes.clone(),
+                requested: requested.clone(),
                 tag: tag.clone(),
                 owners: Owners::Only(owner),
                 cursor: begin.clone(),

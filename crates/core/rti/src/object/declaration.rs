@@ -88,19 +88,16 @@ impl Objects {
         if attributes.is_empty() {
             return Ok(());
         }
-        let entry = self.federate_mut(federate).subscriptions.entry(class).or_default();
-        let is_new = entry.is_empty();
-        let before = entry.clone();
-        entry.extend(attributes.into_iter().map(|attribute| (attribute, Subscription { active, rate })));
-        if *entry == before {
-            return Ok(());
+        let before = self.subscriptions_at(federate, class);
+        let plain = self.plain_subscriptions(federate, class);
+        let mut changed = false;
+        for attribute in attributes {
+            let how = Subscription { active, rate };
+            changed |= plain.insert(attribute, how) != Some(how);
         }
-        let more = entry.len() - before.len();
-        self.declarations += more;
-        if is_new {
-            self.cover_objects(effects, federate, class);
+        if changed {
+            self.subscriptions_replaced(effects, federate, class, &before);
         }
-        self.subscription_changed(effects, federate, class, &before);
         Ok(())
     }
 
@@ -113,21 +110,16 @@ impl Objects {
         attributes: Option<Option<&AttributeHandleSet>>,
     ) -> Result<(), RtiError> {
         let (class, listed) = self.listed_at(class, attributes)?;
-        let federate = self.federate_mut(handle);
-        let Some(entry) = federate.subscriptions.get_mut(&class) else { return Ok(()) };
-        let before = entry.clone();
-        entry.retain(|attribute, _| !listed.contains(attribute));
-        if *entry == before {
+        let before = self.subscriptions_at(handle, class);
+        if before.is_empty() {
             return Ok(());
         }
-        federate.unsubscribed += 1;
-        let fewer = before.len() - entry.len();
-        if entry.is_empty() {
-            federate.subscriptions.remove(&class);
-            self.withdraw_object_interest(effects, handle, class);
+        let plain = self.plain_subscriptions(handle, class);
+        let len = plain.len();
+        plain.retain(|attribute, _| !listed.contains(attribute));
+        if plain.len() != len {
+            self.subscriptions_replaced(effects, handle, class, &before);
         }
-        self.declarations -= fewer;
-        self.subscription_changed(effects, handle, class, &before);
         Ok(())
     }
 
@@ -148,7 +140,7 @@ impl Objects {
 
     /// Withdraws the interest in `class` and below, except where another subscription still covers
     /// it.
-    fn withdraw_object_interest(
+    pub(super) fn withdraw_object_interest(
         &mut self,
         effects: &mut Effects,
         federate: FederateHandle,
@@ -205,15 +197,33 @@ impl Objects {
     ) -> Result<(), RtiError> {
         let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?.handle;
         self.refuse_mom_interaction("subscribeInteractionClass", class)?;
-        let before = self.federate_mut(federate).subscribed_interactions.insert(class, active);
-        if before.is_none() {
-            self.cover_interactions(effects, federate, class);
-        }
-        if before != Some(active) {
-            self.declare_interaction(effects, federate, class);
-            self.refresh_interactions_below(effects, class);
-        }
+        self.set_plain_interaction(effects, federate, class, Some(active));
         Ok(())
+    }
+
+    /// Changes the union of the subscriptions of an interaction class; `None`: there is none.
+    pub(super) fn set_interaction(
+        &mut self,
+        effects: &mut Effects,
+        federate: FederateHandle,
+        class: InteractionClassHandle,
+        subscribed: Option<bool>,
+    ) {
+        let subscriptions = &mut self.federate_mut(federate).subscribed_interactions;
+        let before = match subscribed {
+            Some(active) => subscriptions.insert(class, active),
+            None => subscriptions.remove(&class),
+        };
+        if before == subscribed {
+            return;
+        }
+        match (before, subscribed) {
+            (None, _) => self.cover_interactions(effects, federate, class),
+            (_, None) => self.withdraw_interaction_interest(effects, federate, class),
+            _ => {}
+        }
+        self.declare_interaction(effects, federate, class);
+        self.refresh_interactions_below(effects, class);
     }
 
     /// Unsubscribe Interaction Class (5.11).
@@ -224,11 +234,7 @@ impl Objects {
         class: Option<InteractionClassHandle>,
     ) -> Result<(), RtiError> {
         let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?.handle;
-        if self.federate_mut(federate).subscribed_interactions.remove(&class).is_some() {
-            self.withdraw_interaction_interest(effects, federate, class);
-            self.declare_interaction(effects, federate, class);
-            self.refresh_interactions_below(effects, class);
-        }
+        self.set_plain_interaction(effects, federate, class, None);
         Ok(())
     }
 

@@ -101,9 +101,7 @@ impl Objects {
         let known = self.instances.get(instance).and_then(|object| object.known_class(federate));
         let Some(class) = known else { return false };
         self.instances.become_unknown(instance, federate);
-        if let Some(federate) = self.federates.get_mut(&federate) {
-            federate.forget_instance(instance);
-        }
+        self.forget_instance(federate, instance);
         if let Some(deletion) = self.deletions.get_mut(&instance)
             && !deletion.is_final
         {
@@ -182,6 +180,7 @@ impl Objects {
         for (federate, class) in deletion.forgotten {
             if self.federates.contains_key(&federate) {
                 self.instances.become_known(instance, federate, class);
+                self.refresh_exceptions(instance, federate);
             }
         }
         if let Some(object) = self.instances.get(instance).filter(|object| object.home == self.node) {

@@ -66,7 +66,10 @@ impl Objects {
             PublishedClass::Directed,
             payload,
             |federate| self.directed_class(federate, object, sent),
-            |received, order, select| encode::receive_directed(received, instance, payload, order, select),
+            // A directed interaction has no regions.
+            |received, (order, _), select| {
+                encode::receive_directed(received, instance, payload, order, select)
+            },
             |class| Subject::Directed { instance, class },
         );
     }

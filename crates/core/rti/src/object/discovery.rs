@@ -1,6 +1,6 @@
 //! Discovery: which federates get to know an instance, and at which class (6.9).
 
-use super::federate::ClassSubscription;
+use super::federate::{ClassSubscription, Federate};
 use super::instance::Instance;
 use super::objects::Objects;
 use crate::effect::Effects;
@@ -10,12 +10,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 impl Objects {
     /// The class at which `federate` would discover `instance`: the most specific class, from the
-    /// registered one upwards, where it subscribes an attribute that somebody else owns.
+    /// registered one upwards, where a subscription applies to an attribute that somebody else owns.
+    fn discovery_class(&self, federate: &Federate, instance: &Instance) -> Option<ObjectClassHandle> {
+        self.candidate_class(federate.handle, &federate.subscriptions, instance, |class, attribute| {
+            instance.update_regions.is_none() || self.would_apply(federate, class, instance, attribute)
+        })
+    }
+
+    /// The most specific class, from the registered one of `instance` upwards, at which `federate`
+    /// subscribes an attribute that somebody else owns and that `applies`.
     pub(super) fn candidate_class(
         &self,
         federate: FederateHandle,
         subscriptions: &BTreeMap<ObjectClassHandle, ClassSubscription>,
         instance: &Instance,
+        applies: impl Fn(ObjectClassHandle, AttributeHandle) -> bool,
     ) -> Option<ObjectClassHandle> {
         let registered = self.class_of(instance.class);
         self.lineage(instance.class).find(|at| {
@@ -23,6 +32,7 @@ impl Objects {
                 subscribed.keys().any(|&attribute| {
                     let owner = registered.slot(attribute).map(|slot| instance.attribute(slot).owner);
                     owner.is_some_and(|owner| owner.is_valid() && owner != federate)
+                        && applies(*at, attribute)
                 })
             })
         })
@@ -91,7 +101,7 @@ impl Objects {
 
     /// Makes `federate` discover the instance, reports the attributes in its scope, and returns
     /// them. The caller handles the consequences for others, see [`Objects::scope_changed`].
-    fn discover(
+    pub(super) fn discover(
         &mut self,
         effects: &mut Effects,
         federate: FederateHandle,
@@ -103,9 +113,7 @@ impl Objects {
             return none();
         }
         let Some(receiver) = self.federates.get(&federate) else { return none() };
-        let Some(class) = self.candidate_class(federate, &receiver.subscriptions, object) else {
-            return none();
-        };
+        let Some(class) = self.discovery_class(receiver, object) else { return none() };
         let callback = Callback::DiscoverObjectInstance(api::DiscoverObjectInstance {
             object_instance: Some(instance),
             object_class: Some(class),
@@ -114,11 +122,20 @@ impl Objects {
         });
         effects.notify(receiver.client, callback);
         self.instances.become_known(instance, federate, class);
+        self.refresh_exceptions(instance, federate);
         self.reviews.settle(federate, instance);
         let in_scope = self.in_scope(federate, instance);
         self.notify_in_scope(effects, federate, instance, &in_scope);
         self.offer_to(effects, federate, instance, |_| true);
         in_scope
+    }
+
+    /// Makes a federate forget everything about an instance that it no longer knows.
+    pub(super) fn forget_instance(&mut self, federate: FederateHandle, instance: ObjectInstanceHandle) {
+        self.drop_associations(federate, instance, None);
+        if let Some(federate) = self.federates.get_mut(&federate) {
+            federate.forget_instance(instance);
+        }
     }
 
     /// Makes `federate` forget the instance. Returns the attributes that were in scope until now.
@@ -130,9 +147,7 @@ impl Objects {
     ) -> BTreeSet<AttributeHandle> {
         let lost = self.in_scope(federate, instance);
         self.instances.become_unknown(instance, federate);
-        if let Some(federate) = self.federates.get_mut(&federate) {
-            federate.forget_instance(instance);
-        }
+        self.forget_instance(federate, instance);
         effects.review_following();
         lost
     }

@@ -5,7 +5,7 @@
 
 use crate::wire::{HandleValue, Payload};
 use bytes::Bytes;
-use hla::api::OrderType;
+use hla::api::{ConveyedRegionSet, Message as _, OrderType};
 use hla::handle::{InteractionClassHandle, ObjectInstanceHandle};
 use prost::encoding::{encode_varint, encoded_len_varint};
 
@@ -13,17 +13,20 @@ use prost::encoding::{encode_varint, encoded_len_varint};
 const REFLECT_ATTRIBUTE_VALUES: u32 = 31;
 const RECEIVE_INTERACTION: u32 = 33;
 const RECEIVE_DIRECTED_INTERACTION: u32 = 35;
+/// Field number of the regions in the forms that convey them.
+const SENT_REGIONS: u32 = 6;
 /// Field numbers of the parts that all three timed forms have in common.
 const TIME: u32 = 7;
 const SENT_ORDER: u32 = 8;
 const RECEIVED_ORDER: u32 = 9;
 const RETRACTION: u32 = 10;
 
-/// `reflectAttributeValues` (6.11) with the values that `select` picks by position.
+/// `reflectAttributeValues` (6.11) with the values that `select` picks by position, in the received
+/// order and with the regions that are conveyed to this receiver.
 pub(crate) fn reflect(
     instance: ObjectInstanceHandle,
     payload: &Payload,
-    received: OrderType,
+    received: (OrderType, Option<&ConveyedRegionSet>),
     select: impl Fn(usize) -> bool,
 ) -> Bytes {
     let mut lead = Lead::default();
@@ -35,7 +38,7 @@ pub(crate) fn reflect(
 pub(crate) fn receive(
     class: InteractionClassHandle,
     payload: &Payload,
-    received: OrderType,
+    received: (OrderType, Option<&ConveyedRegionSet>),
     select: impl Fn(usize) -> bool,
 ) -> Bytes {
     let mut lead = Lead::default();
@@ -54,7 +57,7 @@ pub(crate) fn receive_directed(
     let mut lead = Lead::default();
     lead.put(short_handle(1, class.0));
     lead.put(long_handle(2, instance.0.to_be_bytes()));
-    write(RECEIVE_DIRECTED_INTERACTION, &lead, 3, payload, received, select)
+    write(RECEIVE_DIRECTED_INTERACTION, &lead, 3, payload, (received, None), select)
 }
 
 /// The encoded handle fields in front of the values: at most a class and an instance.
@@ -134,15 +137,17 @@ fn write(
     lead: &Lead,
     values_field: u32,
     payload: &Payload,
-    received: OrderType,
+    (received, conveyed): (OrderType, Option<&ConveyedRegionSet>),
     select: impl Fn(usize) -> bool,
 ) -> Bytes {
     let values = &payload.values[..];
     let selected = || values.iter().enumerate().filter(|(at, _)| select(*at)).map(|(_, value)| value);
     let map_len: usize = selected().map(|value| 1 + delimited_len(entry_len(value))).sum();
     let tag_len = if payload.tag.is_empty() { 0 } else { 1 + delimited_len(payload.tag.len()) };
+    let regions_len = conveyed.map_or(0, |regions| 1 + delimited_len(regions.encoded_len()));
+    let handles_len = 2 * SHORT_HANDLE + regions_len;
     let content =
-        lead.len + 1 + delimited_len(map_len) + tag_len + 2 * SHORT_HANDLE + timed_len(payload, received);
+        lead.len + 1 + delimited_len(map_len) + tag_len + handles_len + timed_len(payload, received);
     let callback_key = (callback + u32::from(payload.stamp.is_some())) << 3 | 2;
 
     let total = encoded_len_varint(callback_key.into()) + delimited_len(content);
@@ -165,6 +170,9 @@ fn write(
     }
     out.extend_from_slice(&short_handle(values_field + 2, payload.transportation.0));
     out.extend_from_slice(&short_handle(values_field + 3, payload.producer.0));
+    if let Some(regions) = conveyed {
+        prost::encoding::message::encode(SENT_REGIONS, regions, &mut out);
+    }
     put_timed(&mut out, payload, received);
     debug_assert_eq!(out.len(), total, "the length was computed for what is written");
     out.into()
@@ -189,10 +197,11 @@ fn put_varint(out: &mut Vec<u8>, value: usize) {
 mod tests {
     use super::*;
     use crate::stamp::Stamp;
-    use crate::wire::RegionSet;
-    use hla::api::{self, Message, callback_request::CallbackRequest as Callback};
+    use crate::wire::{DimensionRange, Region, RegionSet};
+    use hla::api::{self, callback_request::CallbackRequest as Callback};
     use hla::handle::{
-        AttributeHandle, FederateHandle, MessageRetractionHandle, ParameterHandle, TransportationTypeHandle,
+        AttributeHandle, DimensionHandle, FederateHandle, MessageRetractionHandle, ParameterHandle,
+        RegionHandle, TransportationTypeHandle,
     };
     use proptest::prelude::*;
 
@@ -215,6 +224,15 @@ mod tests {
             sent,
             retraction: MessageRetractionHandle(retraction),
         })
+    }
+
+    fn regions() -> impl Strategy<Value = RegionSet> {
+        let range = (1..OWN_MAX, 0_u32..1_000, 1_u32..1_000).prop_map(|(dimension, lower, extent)| {
+            DimensionRange { dimension: DimensionHandle(dimension), lower, upper: lower + extent }
+        });
+        let ranges = proptest::collection::vec(range, 0..3);
+        let region = ranges.prop_map(|ranges| Region { handle: RegionHandle(7), ranges: ranges.into() });
+        proptest::collection::vec(region, 0..3).prop_map(RegionSet::from_iter)
     }
 
     fn payload(values: &[HandleValue], tag: &Bytes, stamp: Option<Stamp>) -> Payload {
@@ -248,11 +266,14 @@ mod tests {
             instance in 1..1_u64 << 48,
             stamp in proptest::option::of(stamp()),
             received in order(),
+            regions in proptest::option::of(regions()),
         ) {
             let tag = Bytes::from(tag);
             let payload = payload(&values, &tag, stamp);
             let instance = ObjectInstanceHandle(instance);
-            let body = reflect(instance, &payload, received, |at| mask >> at & 1 == 1);
+            let conveyed = regions.map(|regions| regions.to_api());
+            let how = (received, conveyed.as_ref());
+            let body = reflect(instance, &payload, how, |at| mask >> at & 1 == 1);
             let map = Some(expected_map(&values, mask));
             let expected = match stamp {
                 None => Callback::ReflectAttributeValues(api::ReflectAttributeValues {
@@ -261,7 +282,7 @@ mod tests {
                     user_supplied_tag: tag,
                     transportation_type: Some(TransportationTypeHandle::BEST_EFFORT),
                     producing_federate: Some(FederateHandle(9)),
-                    optional_sent_regions: None,
+                    optional_sent_regions: conveyed.clone(),
                 }),
                 Some(stamp) => Callback::ReflectAttributeValuesWithTime(api::ReflectAttributeValuesWithTime {
                     object_instance: Some(instance),
@@ -269,7 +290,7 @@ mod tests {
                     user_supplied_tag: tag,
                     transportation_type: Some(TransportationTypeHandle::BEST_EFFORT),
                     producing_federate: Some(FederateHandle(9)),
-                    optional_sent_regions: None,
+                    optional_sent_regions: conveyed.clone(),
                     time: Some(stamp.to_api()),
                     sent_order_type: stamp.sent.into(),
                     received_order_type: received.into(),

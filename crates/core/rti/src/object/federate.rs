@@ -1,5 +1,6 @@
 //! A joined federate: its declarations and switches.
 
+use super::regions::Distribution;
 use crate::proposal::CallerId;
 use base::Moment;
 use hla::api::{OrderType, ResignAction};
@@ -91,10 +92,10 @@ pub(crate) struct Federate {
     pub(crate) unsubscribed: u64,
     /// Class attributes it publishes; a class without any is absent.
     pub(crate) publications: BTreeMap<ObjectClassHandle, BTreeSet<AttributeHandle>>,
-    /// Class attributes it subscribes; a class without any is absent.
+    /// Class attributes it subscribes, with or without regions; a class without any is absent.
     pub(crate) subscriptions: BTreeMap<ObjectClassHandle, ClassSubscription>,
     pub(crate) published_interactions: BTreeSet<InteractionClassHandle>,
-    /// Interaction classes it subscribes, and whether actively.
+    /// Interaction classes it subscribes, with or without regions, and whether actively.
     pub(crate) subscribed_interactions: BTreeMap<InteractionClassHandle, bool>,
     pub(crate) published_directed: BTreeMap<ObjectClassHandle, BTreeSet<InteractionClassHandle>>,
     /// Directed interactions it subscribes, and whether universally.
@@ -106,6 +107,8 @@ pub(crate) struct Federate {
     /// Defaults for instances it registers from now on.
     pub(crate) attribute_preferences: BTreeMap<(ObjectClassHandle, AttributeHandle), Preference>,
     pub(crate) interaction_preferences: BTreeMap<InteractionClassHandle, Preference>,
+    /// Its regions, and what it does with them.
+    pub(crate) distribution: Distribution,
     /// When it last received an attribute that it subscribes at a reduced rate.
     pub(crate) last_reflected: BTreeMap<(ObjectInstanceHandle, AttributeHandle), Moment>,
 }
@@ -134,6 +137,7 @@ impl Federate {
             interactions_on: BTreeSet::new(),
             attribute_preferences: BTreeMap::new(),
             interaction_preferences: BTreeMap::new(),
+            distribution: Distribution::default(),
             last_reflected: BTreeMap::new(),
         }
     }

@@ -1,6 +1,7 @@
 //! Object instances: their attributes with the owners, and the federates that know them.
 
 use super::federate::RateId;
+use super::regions::UpdateRegions;
 use super::table::Table;
 use crate::control::NodeId;
 use crate::wire::Record;
@@ -91,6 +92,8 @@ pub(crate) struct Instance {
     attributes: Box<[AttributeState]>,
     /// Sorted by federate.
     known: SmallVec<[Known; 4]>,
+    /// `None`: all attributes have the default region, as they nearly always do.
+    pub(super) update_regions: Option<Box<UpdateRegions>>,
 }
 
 impl Instance {
@@ -105,7 +108,17 @@ impl Instance {
         let mut known = SmallVec::new();
         known.push(Known { federate: producer, class });
         let (name, attributes) = (name.into(), attributes.into());
-        Self { handle, class, name, producer, registrar: node, home: node, attributes, known }
+        Self {
+            handle,
+            class,
+            name,
+            producer,
+            registrar: node,
+            home: node,
+            attributes,
+            known,
+            update_regions: None,
+        }
     }
 
     /// A replica of another node's instance that no federate here knows yet.
@@ -115,7 +128,7 @@ impl Instance {
         home: NodeId,
         attributes: Vec<AttributeState>,
     ) -> Self {
-        Self {
+        let mut replica = Self {
             handle: record.instance,
             class,
             name: record.name.as_str().into(),
@@ -124,7 +137,10 @@ impl Instance {
             home,
             attributes: attributes.into(),
             known: SmallVec::new(),
-        }
+            update_regions: None,
+        };
+        replica.set_update_regions(&record.regions);
+        replica
     }
 
     /// The attribute in `slot` of the class.
@@ -169,7 +185,9 @@ impl Instance {
 
     /// An estimate of the memory of the instance, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        Self::bytes_of(self.name.len(), self.attributes.len()) + self.known.len() * size_of::<Known>()
+        let regions = self.update_regions.as_ref().map_or(0, |regions| regions.bytes());
+        let known = self.known.len() * size_of::<Known>();
+        Self::bytes_of(self.name.len(), self.attributes.len()) + known + regions
     }
 
     /// An estimate of the memory of an instance that only its registrant knows, in bytes.
@@ -188,6 +206,7 @@ impl Instance {
     fn become_unknown(&mut self, federate: FederateHandle) {
         if let Ok(at) = self.known.binary_search_by_key(&federate, |known| known.federate) {
             self.known.remove(at);
+            self.set_exceptions(federate, Vec::new());
         }
     }
 
@@ -378,16 +397,17 @@ impl Instances {
         federate: FederateHandle,
         class: ObjectClassHandle,
     ) {
-        self.change_known(handle, |instance| instance.become_known(federate, class));
+        self.change(handle, |instance| instance.become_known(federate, class));
     }
 
     /// Notes that `federate` no longer knows an instance.
     pub(crate) fn become_unknown(&mut self, handle: ObjectInstanceHandle, federate: FederateHandle) {
-        self.change_known(handle, |instance| instance.become_unknown(federate));
+        self.change(handle, |instance| instance.become_unknown(federate));
     }
 
-    /// Changes the set of federates that know an instance, and with it the counted memory.
-    fn change_known(&mut self, handle: ObjectInstanceHandle, change: impl FnOnce(&mut Instance)) {
+    /// Changes the federates that know an instance, or its update regions, and with them the counted
+    /// memory.
+    pub(crate) fn change(&mut self, handle: ObjectInstanceHandle, change: impl FnOnce(&mut Instance)) {
         let Some(instance) = self.by_handle.get_mut(handle) else { return };
         let (was_known, bytes) = (instance.is_known(), instance.bytes());
         change(instance);

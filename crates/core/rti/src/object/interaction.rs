@@ -3,22 +3,24 @@
 use super::encode;
 use super::objects::Objects;
 use super::timed::{pass_on, received_order};
-use super::update::is_reliable;
+use super::update::{Conveyed, is_reliable};
 use crate::control::PublishedClass;
 use crate::effect::Effects;
 use crate::stamp::Stamp;
 use crate::time::Subject;
 use crate::wire::{HandleValue, Payload, RegionSet, StreamEvent, Values};
 use bytes::Bytes;
-use hla::api::{OrderType, ParameterHandleValueMap};
+use hla::api::{ConveyedRegionSet, OrderType, ParameterHandleValueMap, RegionHandleSet};
 use hla::fom::InteractionClass;
 use hla::handle::{FederateHandle, InteractionClassHandle, ParameterHandle, TransportationTypeHandle};
 use hla::{Exception, RtiError};
 use smallvec::SmallVec;
 
 impl Objects {
-    /// Send Interaction (6.12). Each receiver gets it once, at the most specific class that it
-    /// subscribes, with the parameters of that class. Returns whether it was sent in time-stamp order.
+    /// Send Interaction (6.12), with or without regions (9.12). Each receiver gets it once, at the
+    /// most specific class of which a subscription applies, with the parameters of that class. Returns
+    /// whether it was sent in time-stamp order.
+    #[allow(clippy::too_many_arguments)] // the service has that many
     pub(crate) fn send_interaction(
         &mut self,
         effects: &mut Effects,
@@ -27,6 +29,7 @@ impl Objects {
         values: Option<ParameterHandleValueMap>,
         tag: Bytes,
         stamp: Option<Stamp>,
+        regions: Option<&RegionHandleSet>,
     ) -> Result<bool, RtiError> {
         let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?;
         if !self.federate(federate).published_interactions.contains(&class.handle) {
@@ -34,7 +37,9 @@ impl Objects {
             let text = format!("`{}` is not published by this federate", class.name);
             return Err(RtiError::new(Exception::InteractionClassNotPublished, text));
         }
-        let (sent, payload) = (class.handle, self.interaction_payload(federate, class, values, tag, stamp)?);
+        let (sent, mut payload) =
+            (class.handle, self.interaction_payload(federate, class, values, tag, stamp)?);
+        payload.regions = self.sent_regions(federate, sent, regions)?;
         let in_time = payload.is_in_time();
         self.receive(effects, sent, &payload);
         self.append_payload(effects, PublishedClass::Interactions(sent), payload, None, StreamEvent::Sent);
@@ -65,9 +70,9 @@ impl Objects {
             payload,
             |federate| {
                 let mut lineage = self.interaction_lineage(sent);
-                lineage.find(|at| federate.subscribed_interactions.contains_key(at))
+                lineage.find(|&at| self.is_interaction_wanted(federate, at, (sent, payload)))
             },
-            |received, order, select| encode::receive(received, payload, order, select),
+            |received, how, select| encode::receive(received, payload, how, select),
             Subject::Interaction,
         );
     }
@@ -81,27 +86,35 @@ impl Objects {
         class: PublishedClass,
         payload: &Payload,
         received: impl Fn(&super::federate::Federate) -> Option<InteractionClassHandle>,
-        encode: impl Fn(InteractionClassHandle, OrderType, &dyn Fn(usize) -> bool) -> Bytes,
+        encode: impl Fn(
+            InteractionClassHandle,
+            (OrderType, Option<&ConveyedRegionSet>),
+            &dyn Fn(usize) -> bool,
+        ) -> Bytes,
         subject: impl Fn(InteractionClassHandle) -> Subject,
     ) {
         let best_effort = !is_reliable(&self.model, payload.transportation);
-        let mut encoded: SmallVec<[(InteractionClassHandle, OrderType, Bytes); 4]> = SmallVec::new();
+        let mut conveyed = Conveyed::default();
+        let mut encoded: SmallVec<[(InteractionClassHandle, OrderType, bool, Bytes); 4]> = SmallVec::new();
         let receivers = self.interest.of(class).filter(|&receiver| receiver != payload.producer);
         let mut receivers = receivers.peekable();
         while let Some(receiver) = receivers.next() {
             let Some(federate) = self.federates.get(&receiver) else { continue };
             let Some(received) = received(federate) else { continue };
             let order = received_order(payload, federate);
-            let done = encoded.iter().find(|(done, of, _)| (*done, *of) == (received, order));
+            let conveys = federate.switches.convey_region_designator_sets;
+            let key = (received, order, conveys);
+            let done = encoded.iter().find(|(class, order, conveys, _)| (*class, *order, *conveys) == key);
             let body = match done {
                 Some((.., body)) => body.clone(),
                 None => {
                     let Some(at) = self.model.interaction_class(received) else { continue };
                     let values = &payload.values;
                     let select = |place: usize| at.has_parameter(ParameterHandle(values[place].handle));
-                    let body = encode(received, order, &select);
+                    let regions = conveyed.of(&payload.regions, conveys);
+                    let body = encode(received, (order, regions), &select);
                     if receivers.peek().is_some() {
-                        encoded.push((received, order, body.clone()));
+                        encoded.push((received, order, conveys, body.clone()));
                     }
                     body
                 }

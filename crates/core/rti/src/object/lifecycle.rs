@@ -7,7 +7,9 @@ use crate::effect::{Effects, encode};
 use crate::stamp::Stamp;
 use crate::wire::StreamEvent;
 use bytes::Bytes;
-use hla::api::{self, OrderType, callback_request::CallbackRequest as Callback};
+use hla::api::{
+    self, AttributeSetRegionSetPairList, OrderType, callback_request::CallbackRequest as Callback,
+};
 use hla::fom::ObjectClass;
 use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
 use hla::{Exception, RtiError};
@@ -17,20 +19,21 @@ const MADE_NAME: &str = "HLAobj_";
 
 impl Objects {
     /// Register Object Instance (6.8), with a name that `federate` has reserved or one that the RTI
-    /// makes.
+    /// makes, and with or without update regions (9.5).
     pub(crate) fn register(
         &mut self,
         effects: &mut Effects,
         names: &NameTable,
         federate: FederateHandle,
         class: Option<ObjectClassHandle>,
-        name: Option<&str>,
+        (name, regions): (Option<&str>, Option<&AttributeSetRegionSetPairList>),
     ) -> Result<ObjectInstanceHandle, RtiError> {
         let class = self.object_class(class, Exception::ObjectClassNotDefined)?;
         if !self.federate(federate).publishes(class.handle) {
             let text = format!("`{}` is not published by this federate", class.name);
             return Err(RtiError::new(Exception::ObjectClassNotPublished, text));
         }
+        let regions = self.regions_for_registration(federate, Some(class.handle), regions)?;
         if let Some(name) = name {
             self.check_name(names, federate, name)?;
         }
@@ -54,6 +57,7 @@ impl Objects {
             let name = name.to_owned();
             effects.propose(Command::UseName { execution: self.id, name, instance: handle });
         }
+        self.associate_new(federate, handle, &regions);
         self.append_registered(effects, handle);
         self.discover_at_all(effects, handle);
         Ok(handle)
@@ -149,8 +153,8 @@ impl Objects {
         }
         let mut body = None;
         for known in object.known() {
-            let Some(federate) = self.federates.get_mut(&known.federate) else { continue };
-            federate.forget_instance(handle);
+            self.forget_instance(known.federate, handle);
+            let Some(federate) = self.federates.get(&known.federate) else { continue };
             if federate.handle != producer {
                 let removal = || removal(handle, producer, tag, stamp, OrderType::Receive);
                 effects.deliver(federate.client, body.get_or_insert_with(removal).clone());

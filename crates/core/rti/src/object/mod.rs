@@ -11,6 +11,7 @@
 //! - [`lifecycle`]: registration, deletion; [`deletion`]: deletion in time-stamp order;
 //! - [`registration`]: advisories on classes; [`relevance`]: advisories on instance attributes;
 //!   [`relevance_review`]: those on very many instances;
+//! - [`regions`]: regions, by which federates narrow what they send and subscribe;
 //! - [`ownership`]: ownership of attributes; [`transport`]: transportation and order types;
 //! - [`apply`]: events of other nodes; [`record`]: instances as nodes describe them to each other;
 //! - [`remote_federates`]: subscriptions of other nodes' federates; [`publication`]: publications
@@ -41,6 +42,7 @@ pub(crate) mod ownership;
 mod provide;
 mod publication;
 mod record;
+pub(crate) mod regions;
 mod registration;
 mod rehome;
 mod relevance;

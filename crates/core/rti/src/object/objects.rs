@@ -11,6 +11,7 @@ use super::instance::{Instance, Instances};
 use super::interest::Interest;
 use super::losses::Losses;
 use super::ownership::{Adoptions, Negotiations, Offers, OpenRequests};
+use super::regions::MovedRegions;
 use super::relevance_review::RelevanceReviews;
 use super::remote_federates::RemoteFederate;
 use super::resign::Resignations;
@@ -59,6 +60,7 @@ pub(crate) struct Objects {
     pub(super) tombstones: Tombstones,
     pub(super) deletions: Deletions,
     pub(super) reviews: Reviews,
+    pub(super) moved_regions: MovedRegions,
     pub(super) class_requests: ClassRequests,
     pub(super) relevance_reviews: RelevanceReviews,
     pub(super) divestitures: Divestitures,
@@ -95,6 +97,8 @@ pub(crate) struct Objects {
     /// Number of attributes that the federates of this node publish and subscribe. Each counts once
     /// for each federate and class.
     pub(super) declarations: usize,
+    /// An estimate of the memory of regions of federates here, in bytes.
+    pub(super) region_bytes: usize,
     mom_objects: Option<ObjectClassHandle>,
     mom_interactions: Option<InteractionClassHandle>,
 }
@@ -121,6 +125,7 @@ impl Objects {
             tombstones: Tombstones::default(),
             deletions: Deletions::default(),
             reviews: Reviews::default(),
+            moved_regions: MovedRegions::default(),
             class_requests: ClassRequests::default(),
             relevance_reviews: RelevanceReviews::default(),
             divestitures: Divestitures::default(),
@@ -142,13 +147,14 @@ impl Objects {
             rates: Vec::new(),
             last_instance: 0,
             declarations: 0,
+            region_bytes: 0,
         }
     }
 
     /// An estimate of the memory of instances and declarations here, in bytes. Cost: O(1).
     pub(crate) fn bytes(&self) -> usize {
         let ownership = self.negotiations.bytes() + self.offers.bytes() + self.requests.bytes();
-        self.instances.bytes() + self.declarations * DECLARATION_BYTES + ownership
+        self.instances.bytes() + self.declarations * DECLARATION_BYTES + self.region_bytes + ownership
     }
 
     /// An estimate of the memory of one more instance of a class, in bytes.

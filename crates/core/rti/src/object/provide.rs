@@ -1,10 +1,13 @@
 //! Requests for attribute values (6.21, 6.22).
 
+use super::class_request::RequestedClass;
 use super::objects::Objects;
 use super::scope::handle_set;
 use crate::effect::Effects;
 use bytes::Bytes;
-use hla::api::{self, AttributeHandleSet, callback_request::CallbackRequest as Callback};
+use hla::api::{
+    self, AttributeHandleSet, AttributeSetRegionSetPairList, callback_request::CallbackRequest as Callback,
+};
 use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
 use hla::{Exception, RtiError};
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,8 +42,31 @@ impl Objects {
         let attributes = self.attributes_at(class, attributes)?;
         let class = class.handle;
         self.refuse_mom_class("requestAttributeValueUpdate", class)?;
-        self.provide_class(effects, federate, class, attributes.clone(), tag.clone())?;
-        self.ask_publishers(effects, federate, class, &attributes, tag);
+        let requested = RequestedClass { class, attributes, regions: Vec::new() };
+        self.provide_class(effects, federate, requested.clone(), tag.clone())?;
+        self.ask_publishers(effects, federate, requested, tag);
+        Ok(())
+    }
+
+    /// Request Attribute Value Update With Regions (9.13).
+    pub(crate) fn request_update_with_regions(
+        &mut self,
+        effects: &mut Effects,
+        federate: FederateHandle,
+        class: Option<ObjectClassHandle>,
+        pairs: Option<&AttributeSetRegionSetPairList>,
+        tag: &Bytes,
+    ) -> Result<(), RtiError> {
+        let class = self.object_class(class, Exception::ObjectClassNotDefined)?.handle;
+        let regions = self.requested_regions(federate, class, pairs)?;
+        self.refuse_mom_class("requestAttributeValueUpdateWithRegions", class)?;
+        if regions.is_empty() {
+            return Ok(());
+        }
+        let attributes = regions.iter().map(|(attribute, _)| *attribute).collect();
+        let requested = RequestedClass { class, attributes, regions };
+        self.provide_class(effects, federate, requested.clone(), tag.clone())?;
+        self.ask_publishers(effects, federate, requested, tag);
         Ok(())
     }
 

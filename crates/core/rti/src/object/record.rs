@@ -37,6 +37,7 @@ impl Objects {
                 .map(|(attribute, tag)| (attribute, tag.clone()))
                 .collect(),
             view: self.adoptions.view(self.node, object),
+            regions: object.all_regions().to_vec(),
         }
     }
 
@@ -122,5 +123,6 @@ impl Objects {
 /// Approximate octets of a record in transit.
 pub(super) fn record_bytes(record: &Record) -> usize {
     let tags: usize = record.tags.iter().map(|(_, tag)| 4 + tag.len()).sum();
-    RECORD_BYTES + record.name.len() + 4 * record.attributes.len() + tags
+    let regions: usize = record.regions.iter().map(|(_, regions)| regions.wire_bytes_max()).sum();
+    RECORD_BYTES + record.name.len() + 4 * record.attributes.len() + tags + regions
 }

@@ -19,14 +19,15 @@ impl Objects {
         owner: FederateHandle,
     ) -> Relevance {
         let mut highest: Option<RateId> = None;
-        let here =
-            instance.known().iter().filter(|known| known.federate != owner).filter_map(|known| {
-                self.federates.get(&known.federate)?.subscription(known.class, attribute)
-            });
+        let here = instance.known().iter().filter(|known| known.federate != owner).filter_map(|known| {
+            let subscribed = self.federates.get(&known.federate)?.subscriptions.get(&known.class)?;
+            instance.applicable(known.federate, subscribed, attribute)
+        });
         // At another node the instance counts as known at the class at which it would be discovered
-        // now, as far as this node can tell.
+        // now, as far as this node can tell. It does not know the regions of that node's federates,
+        // and takes their subscriptions to apply.
         let elsewhere = self.subscribed_elsewhere().filter_map(|(federate, subscriptions)| {
-            let class = self.candidate_class(federate, subscriptions, instance)?;
+            let class = self.candidate_class(federate, subscriptions, instance, |_, _| true)?;
             subscriptions.get(&class)?.get(&attribute).copied()
         });
         for how in here.chain(elsewhere) {

@@ -1,5 +1,6 @@
 //! Requests between nodes: to the home of an instance, or to the node of a federate.
 
+use super::class_request::RequestedClass;
 use super::objects::Objects;
 use crate::control::{Federation, NodeId};
 use crate::effect::{Change, Effects};
@@ -7,8 +8,7 @@ use crate::wire::ObjectMessage;
 use bytes::Bytes;
 use hla::api::{self, callback_request::CallbackRequest as Callback};
 use hla::handle::{
-    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
-    TransportationTypeHandle,
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectInstanceHandle, TransportationTypeHandle,
 };
 use router::WireError;
 use std::collections::BTreeSet;
@@ -35,9 +35,10 @@ impl Objects {
             ObjectMessage::Provide { requester, instance, attributes, tag } => {
                 self.provide(effects, requester, instance, &attributes.into_iter().collect(), &tag);
             }
-            ObjectMessage::ProvideClass { requester, class, attributes, tag } => {
-                let attributes = attributes.into_iter().collect();
-                if let Err(error) = self.provide_class(effects, requester, class, attributes, tag) {
+            ObjectMessage::ProvideClass { requester, class, attributes, tag, regions } => {
+                let requested =
+                    RequestedClass { class, attributes: attributes.into_iter().collect(), regions };
+                if let Err(error) = self.provide_class(effects, requester, requested, tag) {
                     tracing::warn!(%from, %requester, %error, "a request for values is dropped");
                 }
             }
@@ -57,6 +58,12 @@ impl Objects {
                 let member = federation.and_then(|f| f.member(request.federate));
                 if member.is_some_and(|member| member.node == from) {
                     self.requested(effects, request);
+                }
+            }
+            ObjectMessage::Regions { federate, instance, regions } => {
+                let member = federation.and_then(|f| f.member(federate));
+                if member.is_some_and(|member| member.node == from) {
+                    self.regions_requested(effects, from, (federate, instance), regions);
                 }
             }
             ObjectMessage::Removed { instances } => self.removed_elsewhere(effects, instances),
@@ -85,13 +92,13 @@ impl Objects {
         &self,
         effects: &mut Effects,
         requester: FederateHandle,
-        class: ObjectClassHandle,
-        attributes: &BTreeSet<AttributeHandle>,
+        requested: RequestedClass,
         tag: &Bytes,
     ) {
         if self.replicated {
-            let (attributes, tag) = (attributes.iter().copied().collect(), tag.clone());
-            let message = ObjectMessage::ProvideClass { requester, class, attributes, tag };
+            let RequestedClass { class, attributes, regions } = requested;
+            let (attributes, tag) = (attributes.into_iter().collect(), tag.clone());
+            let message = ObjectMessage::ProvideClass { requester, class, attributes, tag, regions };
             effects.replicate(Change::SendToPublishers { class, message });
         }
     }

@@ -307,6 +307,7 @@ impl Objects {
         let subscribed: usize = federate.subscriptions.values().map(|class| class.len()).sum();
         let published: usize = federate.publications.values().map(|class| class.len()).sum();
         self.declarations -= subscribed + published;
+        self.region_bytes -= federate.distribution.bytes();
         self.requests.remove_federate(handle);
         self.offers.remove_federate(handle);
         self.end_acquisitions(handle, ResignAction::UnconditionallyDivestAttributes);
@@ -342,12 +343,14 @@ impl Objects {
     fn forget_slice(&mut self, effects: &mut Effects, forgetting: &mut Forgetting) -> bool {
         let Forgetting { federate, subscriptions, cursor } = forgetting;
         for handle in cursor.advance(&self.instances, FORGOTTEN_PER_SLICE) {
-            let Some(class) = self.instances.get(handle).and_then(|object| object.known_class(*federate))
-            else {
-                continue;
-            };
-            let subscribed = subscriptions.get(&class).into_iter().flat_map(|s| s.keys().copied());
-            let lost = self.owned_by_others(*federate, handle, subscribed);
+            let Some(object) = self.instances.get(handle) else { continue };
+            let Some(class) = object.known_class(*federate) else { continue };
+            let subscribed = subscriptions.get(&class).into_iter();
+            let in_scope = subscribed.flat_map(|subscribed| {
+                let attributes = subscribed.keys().copied();
+                attributes.filter(|&a| object.applicable(*federate, subscribed, a).is_some())
+            });
+            let lost = self.owned_by_others(*federate, handle, in_scope);
             self.instances.become_unknown(handle, *federate);
             self.refresh_relevance(effects, handle, &lost);
             self.end_deletion(effects, handle);

@@ -1,4 +1,5 @@
-//! Reviews: the consequences of a changed subscription for existing instances.
+//! Reviews: the consequences of a changed subscription, or of moved subscription regions, for
+//! existing instances.
 //!
 //! A federation may have a million instances, and no one else may wait while one federate discovers
 //! them. A review therefore visits instances in slices. The first slice belongs to the call that
@@ -12,6 +13,7 @@
 use super::federate::ClassSubscription;
 use super::instance::Cursor;
 use super::objects::Objects;
+use super::regions::Difference;
 use crate::effect::Effects;
 use base::HandleState;
 use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
@@ -28,6 +30,11 @@ struct Review {
     gained: BTreeSet<AttributeHandle>,
     /// Attributes that it no longer subscribes, or subscribes in another way.
     changed: BTreeSet<AttributeHandle>,
+    /// The federate has moved regions and not changed its subscriptions. It is then told which
+    /// attributes leave its scope.
+    by_regions: bool,
+    /// Regions were moved again since the review began.
+    again: bool,
     cursor: Cursor,
     /// Instances that were discovered in the meantime.
     settled: HashSet<ObjectInstanceHandle, HandleState>,
@@ -111,6 +118,8 @@ impl Objects {
             // 2025, 10.1.3: no attributesOutOfScope for attributes that the federate itself
             // unsubscribed.
             changed: lost.chain(altered.map(|(&a, _)| a)).collect(),
+            by_regions: false,
+            again: false,
             cursor: self.instances.cursor_below(&self.model, class),
             settled: HashSet::default(),
         };
@@ -124,10 +133,45 @@ impl Objects {
         }
     }
 
+    /// `federate` has moved regions with which it subscribes attributes at `class`.
+    pub(super) fn review_regions(
+        &mut self,
+        effects: &mut Effects,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+    ) {
+        let key = (federate, class);
+        let pending = self.reviews.pending.get_mut(&key).and_then(|reviews| reviews.back_mut());
+        match pending {
+            // A review finds the differences by itself, so that one does for all that came before it.
+            Some(last) if last.by_regions => last.again = true,
+            pending => {
+                let is_first = pending.is_none();
+                let mut review = Review {
+                    gained: BTreeSet::new(),
+                    changed: BTreeSet::new(),
+                    by_regions: true,
+                    again: false,
+                    cursor: self.instances.cursor_below(&self.model, class),
+                    settled: HashSet::default(),
+                };
+                if is_first {
+                    self.visit_slice(effects, key, &mut review);
+                }
+                if !review.cursor.is_done() {
+                    self.reviews.push(key, review);
+                }
+            }
+        }
+    }
+
     /// Processes one slice of the reviews of `federate`.
     pub(super) fn continue_review(&mut self, effects: &mut Effects, federate: FederateHandle) {
         let Some((class, mut review)) = self.reviews.pop(federate) else { return };
         self.visit_slice(effects, (federate, class), &mut review);
+        if review.cursor.is_done() && std::mem::take(&mut review.again) {
+            review.cursor = self.instances.cursor_below(&self.model, class);
+        }
         if !review.cursor.is_done() {
             self.reviews.put_back((federate, class), review);
         }
@@ -143,7 +187,8 @@ impl Objects {
         }
         let (gained, changed, settled) = (BTreeSet::new(), BTreeSet::new(), HashSet::default());
         let cursor = Cursor::before(class, instance);
-        self.reviews.push(key, Review { gained, changed, cursor, settled });
+        let review = Review { gained, changed, by_regions: false, again: false, cursor, settled };
+        self.reviews.push(key, review);
     }
 
     fn visit_slice(
@@ -153,7 +198,10 @@ impl Objects {
         review: &mut Review,
     ) {
         for instance in review.cursor.advance(&self.instances, VISITED_PER_SLICE) {
-            if review.settled.contains(&instance) {
+            // Moved regions concern only instances with regions; others were visited before.
+            let object = self.instances.get(instance);
+            let is_concerned = !review.by_regions || object.is_some_and(|o| o.update_regions.is_some());
+            if !is_concerned || review.settled.contains(&instance) {
                 continue;
             }
             match self.instances.get(instance).and_then(|object| object.known_class(federate)) {
@@ -175,12 +223,23 @@ impl Objects {
         instance: ObjectInstanceHandle,
         review: &Review,
     ) {
-        let subscribed = self.federates.get(&handle).and_then(|federate| federate.subscriptions.get(&class));
+        let (before, now) = self.refresh_exceptions(instance, handle);
+        let Some(object) = self.instances.get(instance) else { return };
+        let Some(federate) = self.federates.get(&handle) else { return };
+        let none = ClassSubscription::new();
+        let subscribed = federate.subscriptions.get(&class).unwrap_or(&none);
+        let mut difference = Difference::between(&before, &now, subscribed);
+        // The first subscription of an attribute by a call, this one or one whose own review is still
+        // to come, is no change of what applied before.
+        let pending = self.reviews.pending.get(&(handle, class)).into_iter().flatten();
+        let new: BTreeSet<_> = pending.chain([review]).flat_map(|review| &review.gained).copied().collect();
+        difference.gained.retain(|attribute| !new.contains(attribute));
+        difference.lost.retain(|attribute| review.by_regions && !new.contains(attribute));
         // Some may have been unsubscribed since, by a call whose own review is still to come.
-        let gained = review.gained.iter().copied();
-        let gained: Vec<_> = gained.filter(|a| subscribed.is_some_and(|s| s.contains_key(a))).collect();
-        let gained = self.owned_by_others(handle, instance, gained.into_iter());
-        self.notify_in_scope(effects, handle, instance, &gained);
-        self.scope_changed(effects, instance, &[(handle, gained)], &review.changed);
+        let applies = |&attribute: &_| object.applicable(handle, subscribed, attribute).is_some();
+        difference.gained.extend(review.gained.iter().copied().filter(applies));
+        difference.changed.extend(&review.changed);
+        let gained = self.notify_difference(effects, handle, instance, &difference);
+        self.scope_changed(effects, instance, &[(handle, gained)], &difference.changed);
     }
 }

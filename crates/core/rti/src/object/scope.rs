@@ -1,7 +1,8 @@
 //! Scope: which attributes of an instance are in scope at a federate (6.19, 6.20).
 //!
 //! An attribute is in scope at a federate that knows the instance if it is available at the known
-//! class, subscribed there, and owned by another federate.
+//! class, subscribed there by a subscription that applies, and owned by another federate. A
+//! subscription with regions applies if one of them overlaps an update region of the attribute.
 
 use super::objects::Objects;
 use crate::effect::Effects;
@@ -23,13 +24,19 @@ impl Objects {
         instance: ObjectInstanceHandle,
     ) -> BTreeSet<AttributeHandle> {
         let none = BTreeSet::new;
-        let Some(class) = self.instances.get(instance).and_then(|object| object.known_class(federate)) else {
-            return none();
-        };
+        let Some(object) = self.instances.get(instance) else { return none() };
+        let Some(class) = object.known_class(federate) else { return none() };
         let Some(subscribed) = self.federates.get(&federate).and_then(|f| f.subscriptions.get(&class)) else {
             return none();
         };
-        self.owned_by_others(federate, instance, subscribed.keys().copied())
+        let attributes = subscribed.keys().copied();
+        match object.exceptions(federate) {
+            None => self.owned_by_others(federate, instance, attributes),
+            Some(_) => {
+                let applies = |&attribute: &_| object.applicable(federate, subscribed, attribute).is_some();
+                self.owned_by_others(federate, instance, attributes.filter(applies))
+            }
+        }
     }
 
     /// Those of `attributes` that a federate other than `federate` owns.
@@ -123,8 +130,9 @@ impl Objects {
             if federate.handle == owner || !federate.switches.attribute_scope {
                 continue;
             }
-            let subscribed = federate.subscriptions.get(&known.class);
-            let lost = attributes.iter().filter(|a| subscribed.is_some_and(|s| s.contains_key(a))).copied();
+            let Some(subscribed) = federate.subscriptions.get(&known.class) else { continue };
+            let lost = attributes.iter().copied();
+            let lost = lost.filter(|&a| object.applicable(known.federate, subscribed, a).is_some());
             let lost: BTreeSet<_> = lost.collect();
             self.notify_out_of_scope(effects, federate.handle, instance, &lost);
         }

@@ -145,7 +145,7 @@ impl Fixture {
         let mut handle = ObjectInstanceHandle::INVALID;
         let effects = self.act(|objects, effects| {
             let names = crate::control::NameTable::default();
-            handle = objects.register(effects, &names, OWNER, Some(class), None).unwrap();
+            handle = objects.register(effects, &names, OWNER, Some(class), (None, None)).unwrap();
         });
         (handle, effects)
     }
@@ -182,6 +182,7 @@ impl Fixture {
             attributes: vec![attribute; slots],
             tags: Vec::new(),
             view: None,
+            regions: Vec::new(),
         }
     }
 

@@ -8,6 +8,7 @@ use super::encode;
 use super::federate::{ClassSubscription, RateId, Subscription};
 use super::instance::{AttributeState, Instance};
 use super::objects::Objects;
+use super::regions::{Exceptions, exception, exceptions_as_sent};
 use super::timed::{pass_on, received_order};
 use crate::control::{NodeId, PublishedClass};
 use crate::effect::{Change, Effects};
@@ -16,7 +17,7 @@ use crate::time::Subject;
 use crate::wire::{HandleValue, Payload, RegionSet, StreamEvent, Values};
 use base::Moment;
 use bytes::Bytes;
-use hla::api::{AttributeHandleValueMap, OrderType};
+use hla::api::{AttributeHandleValueMap, ConveyedRegionSet, OrderType};
 use hla::fom::ObjectClass;
 use hla::handle::{AttributeHandle, FederateHandle, ObjectInstanceHandle, TransportationTypeHandle};
 use hla::{Exception, RtiError};
@@ -48,6 +49,8 @@ impl Objects {
         let registered = self.class_of(object.class);
         let values = values.map(|map| map.attribute_handle_value).unwrap_or_default();
         let mut passels = Passels::new(federate, stamp, spare);
+        let distribution = &self.federate(federate).distribution;
+        let associations = distribution.associates().then_some(distribution);
         for pair in values {
             let attribute = pair.attribute_handle.unwrap_or_default();
             let state = self.check_owned(federate, object, known_as, registered, attribute)?;
@@ -55,8 +58,11 @@ impl Objects {
                 true => OrderType::Timestamp,
                 false => OrderType::Receive,
             };
-            // No attribute has regions yet.
-            let key = PasselKey { transportation: state.transportation, sent, ..PasselKey::default() };
+            let regions = match associations {
+                None => RegionSet::default(),
+                Some(distribution) => distribution.associated(object.handle, attribute),
+            };
+            let key = PasselKey { transportation: state.transportation, sent, regions };
             passels.add(&key, HandleValue { handle: attribute.0, value: pair.value });
         }
         let (instance, class) = (object.handle, PublishedClass::Objects(object.class));
@@ -138,31 +144,44 @@ impl Objects {
         let Some(object) = instances.get(handle) else { return };
         let best_effort = !is_reliable(model, payload.transportation);
         let now = effects.now;
-        let mut encoded: SmallVec<[(Part, OrderType, Bytes); 4]> = SmallVec::new();
+        // An owner at another node may have moved its regions before the home of the instance has
+        // decided so.
+        let as_sent = !object.has_update_regions(&payload.regions, &payload.values);
+        let mut conveyed = Conveyed::default();
+        let mut encoded: SmallVec<[(Part, OrderType, bool, Bytes); 4]> = SmallVec::new();
         let mut receivers =
             object.known().iter().filter(|known| known.federate != payload.producer).peekable();
         while let Some(known) = receivers.next() {
             let Some(federate) = federates.get_mut(&known.federate) else { continue };
             let Some(subscribed) = federate.subscriptions.get(&known.class) else { continue };
-            let Some(mut part) = part_in_scope(subscribed, &payload.values) else { continue };
+            let sent_exceptions = (as_sent && federate.distribution.subscribes(known.class)).then(|| {
+                let sent = (&payload.regions, &payload.values[..]);
+                exceptions_as_sent((model, rates), object, (federate, known.class), sent)
+            });
+            let exceptions = sent_exceptions.as_ref().or_else(|| object.exceptions(known.federate));
+            let Some(mut part) = part_in_scope(subscribed, exceptions, &payload.values) else { continue };
             if best_effort {
                 let last_reflected = &mut federate.last_reflected;
                 let due = |rate: RateId, attribute| {
                     is_due(last_reflected, (handle, attribute), rates[rate.0 as usize].interval, now)
                 };
+                let subscribed = (subscribed, exceptions);
                 let Some(due) = reduce_rate(subscribed, &payload.values, part, due) else { continue };
                 part = due;
             }
             let received = received_order(payload, federate);
-            let done = encoded.iter().find(|(done, order, _)| (*done, *order) == (part, received));
+            let conveys = federate.switches.convey_region_designator_sets;
+            let key = (part, received, conveys);
+            let done = encoded.iter().find(|(part, order, conveys, _)| (*part, *order, *conveys) == key);
             let body = match done {
                 Some((.., body)) => body.clone(),
                 None => {
                     let select = |at| part >> at & 1 == 1;
-                    let body = encode::reflect(handle, payload, received, select);
+                    let regions = conveyed.of(&payload.regions, conveys);
+                    let body = encode::reflect(handle, payload, (received, regions), select);
                     // After the last receiver nobody needs the body again.
                     if receivers.peek().is_some() {
-                        encoded.push((part, received, body.clone()));
+                        encoded.push((part, received, conveys, body.clone()));
                     }
                     body
                 }
@@ -274,11 +293,31 @@ pub(super) fn is_reliable(model: &hla::fom::Fdd, transportation: TransportationT
     model.transportation(transportation).is_none_or(|transportation| transportation.reliable)
 }
 
-/// The subscribed values; `None` if there are none.
-fn part_in_scope(subscribed: &ClassSubscription, values: &[HandleValue]) -> Option<Part> {
+/// The regions of a message as callbacks convey them, once a receiver wants to know them.
+#[derive(Default)]
+pub(super) struct Conveyed(Option<ConveyedRegionSet>);
+
+impl Conveyed {
+    /// The regions for a receiver that wants to know them.
+    pub(super) fn of(&mut self, regions: &RegionSet, conveys: bool) -> Option<&ConveyedRegionSet> {
+        conveys.then(|| &*self.0.get_or_insert_with(|| regions.to_api()))
+    }
+}
+
+/// The values with a subscription that applies; `None` if there are none.
+fn part_in_scope(
+    subscribed: &ClassSubscription,
+    exceptions: Option<&Exceptions>,
+    values: &[HandleValue],
+) -> Option<Part> {
     let mut part: Part = 0;
     for (at, value) in values.iter().enumerate() {
-        if subscribed.contains_key(&AttributeHandle(value.handle)) {
+        let attribute = AttributeHandle(value.handle);
+        let applies = match exceptions.and_then(|all| exception(all, attribute)) {
+            None => subscribed.contains_key(&attribute),
+            Some(applicable) => applicable.is_some(),
+        };
+        if applies {
             part |= 1 << at;
         }
     }
@@ -288,7 +327,7 @@ fn part_in_scope(subscribed: &ClassSubscription, values: &[HandleValue]) -> Opti
 /// Update rate reduction (6.11): removes values that are not `due` yet at the receiver. They are
 /// not kept.
 fn reduce_rate(
-    subscribed: &ClassSubscription,
+    (subscribed, exceptions): (&ClassSubscription, Option<&Exceptions>),
     values: &[HandleValue],
     part: Part,
     mut due: impl FnMut(RateId, AttributeHandle) -> bool,
@@ -296,8 +335,10 @@ fn reduce_rate(
     let mut kept = part;
     for (at, value) in values.iter().enumerate().filter(|(at, _)| part >> at & 1 == 1) {
         let attribute = AttributeHandle(value.handle);
-        if let Some(Subscription { rate: Some(rate), .. }) = subscribed.get(&attribute)
-            && !due(*rate, attribute)
+        let exception = exceptions.and_then(|all| exception(all, attribute));
+        let applicable = exception.unwrap_or_else(|| subscribed.get(&attribute).copied());
+        if let Some(Subscription { rate: Some(rate), .. }) = applicable
+            && !due(rate, attribute)
         {
             kept &= !(1 << at);
         }
@@ -323,10 +364,16 @@ fn is_due(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::Region;
     use hla::handle::{MessageRetractionHandle, RegionHandle};
 
     fn value(handle: u32) -> HandleValue {
         HandleValue { handle, value: Bytes::copy_from_slice(&handle.to_be_bytes()) }
+    }
+
+    fn regions(handles: std::ops::Range<u64>) -> RegionSet {
+        let region = |handle| Region { handle: RegionHandle(handle), ranges: Default::default() };
+        handles.map(region).collect()
     }
 
     fn passels() -> Passels {
@@ -348,8 +395,8 @@ mod tests {
             PasselKey::default(),
             PasselKey { transportation: TransportationTypeHandle::BEST_EFFORT, ..PasselKey::default() },
             PasselKey { sent: OrderType::Timestamp, ..PasselKey::default() },
-            PasselKey { regions: [RegionHandle(1)].into(), ..PasselKey::default() },
-            PasselKey { regions: [RegionHandle(1), RegionHandle(2)].into(), ..PasselKey::default() },
+            PasselKey { regions: regions(1..2), ..PasselKey::default() },
+            PasselKey { regions: regions(1..3), ..PasselKey::default() },
         ];
         let mut passels = passels();
         for handle in 0..20 {

@@ -11,6 +11,8 @@ use router::ClientId;
 pub(super) enum Kind {
     /// Reviews of changed subscriptions.
     Reviews,
+    /// Instances with moved update regions.
+    MovedRegions,
     /// Requests for the values of a class.
     ClassRequests,
     /// Advisories to owners after changed subscriptions of other nodes.
@@ -32,8 +34,9 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Reviews,
+        Self::MovedRegions,
         Self::ClassRequests,
         Self::Relevance,
         Self::StartingRelevance,
@@ -74,6 +77,7 @@ impl Objects {
                     self.continue_review(effects, federate);
                 }
             }
+            Kind::MovedRegions => self.continue_moved_regions(effects),
             Kind::ClassRequests => self.continue_class_requests(effects, congested),
             Kind::Relevance => self.continue_relevance(effects, congested),
             Kind::StartingRelevance => self.continue_starting_relevance(effects),
@@ -96,9 +100,12 @@ impl Objects {
             Kind::Relevance => self.can_continue_relevance(&congested),
             Kind::Divestitures => self.can_continue_divestitures(),
             Kind::Offers => self.can_continue_offers(&congested),
-            Kind::StartingRelevance | Kind::Resignations | Kind::Losses | Kind::Forgotten | Kind::Names => {
-                self.is_left(kind)
-            }
+            Kind::MovedRegions
+            | Kind::StartingRelevance
+            | Kind::Resignations
+            | Kind::Losses
+            | Kind::Forgotten
+            | Kind::Names => self.is_left(kind),
         };
         after.iter().chain(before).copied().find(|&kind| ready(kind))
     }
@@ -106,6 +113,7 @@ impl Objects {
     fn is_left(&self, kind: Kind) -> bool {
         match kind {
             Kind::Reviews => !self.reviews.is_empty(),
+            Kind::MovedRegions => !self.moved_regions.is_empty(),
             Kind::ClassRequests => !self.class_requests.is_empty(),
             Kind::Relevance => !self.relevance_reviews.is_empty(),
             Kind::StartingRelevance => self.relevance_reviews.is_starting(),

@@ -2,6 +2,7 @@
 
 use super::{Context, Reply, Serve, Served};
 use crate::control::NodeId;
+use crate::object::instance::Instance;
 use crate::object::objects::Objects;
 use hla::api::*;
 use hla::fom::Dimension;
@@ -164,8 +165,15 @@ impl Context<'_> {
 
     /// The rate in Hz that applies to the caller's subscription of an attribute; 0 for no
     /// reduction.
-    fn subscribed_rate(&self, class: ObjectClassHandle, attribute: AttributeHandle) -> f64 {
-        let subscription = self.objects.federate(self.federate).subscription(class, attribute);
+    fn subscribed_rate(
+        &self,
+        object: &Instance,
+        class: ObjectClassHandle,
+        attribute: AttributeHandle,
+    ) -> f64 {
+        let subscribed = self.objects.federate(self.federate).subscriptions.get(&class);
+        let subscription =
+            subscribed.and_then(|subscribed| object.applicable(self.federate, subscribed, attribute));
         let rate = subscription.and_then(|subscription| subscription.rate);
         rate.map_or(0.0, |rate| self.objects.rates[rate.0 as usize].hertz)
     }
@@ -184,12 +192,12 @@ impl Serve for GetUpdateRateValueRequest {
 
 impl Serve for GetUpdateRateValueForAttributeRequest {
     fn serve(self, context: Context<'_>) -> Served<f64> {
-        let (_, class) = context.objects.known_instance(context.federate, self.object_instance)?;
+        let (object, class) = context.objects.known_instance(context.federate, self.object_instance)?;
         let attribute = self.attribute.unwrap_or_default();
         if !class.has_attribute(attribute) {
             return Err(context.objects.attribute_not_defined(attribute, class));
         }
-        Ok(Reply::Now(context.subscribed_rate(class.handle, attribute)))
+        Ok(Reply::Now(context.subscribed_rate(object, class.handle, attribute)))
     }
 }
 

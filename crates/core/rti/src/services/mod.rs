@@ -8,6 +8,7 @@
 pub(crate) mod admission;
 pub(crate) mod connection;
 mod declaration;
+mod distribution;
 pub(crate) mod executions;
 mod federation;
 mod lookup;

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 impl Context<'_> {
     /// Notes the outcome of a service that sends messages: if some of them were sent
     /// in time-stamp order, the caller gets the handle by which it can retract them (8.22).
-    fn sent(&mut self, sending: Sending, in_time: bool) -> Reply<MessageRetractionReturn> {
+    pub(super) fn sent(&mut self, sending: Sending, in_time: bool) -> Reply<MessageRetractionReturn> {
         if in_time {
             self.time.sent(self.federate, sending, None);
         }
@@ -49,7 +49,7 @@ impl Serve for UpdateAttributeValuesWithTimeRequest {
 impl Serve for SendInteractionRequest {
     fn serve(self, Context { objects, effects, federate, .. }: Context<'_>) -> Served<()> {
         let (class, values) = (self.interaction_class, self.parameter_values);
-        objects.send_interaction(effects, federate, class, values, self.user_supplied_tag, None)?;
+        objects.send_interaction(effects, federate, class, values, self.user_supplied_tag, None, None)?;
         Ok(Reply::Now(()))
     }
 }
@@ -60,7 +60,7 @@ impl Serve for SendInteractionWithTimeRequest {
         let (class, values, tag) = (self.interaction_class, self.parameter_values, self.user_supplied_tag);
         let Context { objects, effects, federate, .. } = &mut context;
         let in_time =
-            objects.send_interaction(effects, *federate, class, values, tag, Some(sending.stamp))?;
+            objects.send_interaction(effects, *federate, class, values, tag, Some(sending.stamp), None)?;
         Ok(context.sent(sending, in_time))
     }
 }
@@ -91,7 +91,7 @@ impl Serve for RegisterObjectInstanceRequest {
         let names = context.names();
         let Context { objects, effects, mut growth, federate, .. } = context;
         growth.check(objects.bytes_of_instance(self.object_class, ""))?;
-        objects.register(effects, names, federate, self.object_class, None).map(Reply::Now)
+        objects.register(effects, names, federate, self.object_class, (None, None)).map(Reply::Now)
     }
 }
 
@@ -101,7 +101,7 @@ impl Serve for RegisterObjectInstanceWithNameRequest {
         let Context { objects, effects, mut growth, federate, .. } = context;
         growth.check(objects.bytes_of_instance(self.object_class, &self.object_instance_name))?;
         let name = Some(self.object_instance_name.as_str());
-        objects.register(effects, names, federate, self.object_class, name).map(Reply::Now)
+        objects.register(effects, names, federate, self.object_class, (name, None)).map(Reply::Now)
     }
 }
 
@@ -159,7 +159,7 @@ impl Serve for RequestClassAttributeValueUpdateRequest {
 
 impl<'a> Context<'a> {
     /// The names of object instances in the federation execution.
-    fn names(&self) -> &'a NameTable {
+    pub(super) fn names(&self) -> &'a NameTable {
         &self.control.execution(self.objects.id).expect("an execution has its federation").names
     }
 

@@ -35,23 +35,4 @@ unbuilt! {
         FederateRestoreNotCompleteRequest
         AbortFederationRestoreRequest
         QueryFederationRestoreStatusRequest;
-    "data distribution management (clause 9)":
-        CreateRegionRequest
-        CommitRegionModificationsRequest
-        DeleteRegionRequest
-        RegisterObjectInstanceWithRegionsRequest
-        RegisterObjectInstanceWithNameAndRegionsRequest
-        AssociateRegionsForUpdatesRequest
-        UnassociateRegionsForUpdatesRequest
-        SubscribeObjectClassAttributesWithRegionsRequest
-        SubscribeObjectClassAttributesWithRegionsAndRateRequest
-        UnsubscribeObjectClassAttributesWithRegionsRequest
-        SubscribeInteractionClassWithRegionsRequest
-        UnsubscribeInteractionClassWithRegionsRequest
-        SendInteractionWithRegionsRequest
-        SendInteractionWithRegionsAndTimeRequest
-        RequestAttributeValueUpdateWithRegionsRequest
-        GetDimensionHandleSetRequest
-        GetRangeBoundsRequest
-        SetRangeBoundsRequest;
 }

@@ -1,7 +1,7 @@
 //! Events of streams: the changes that the followers of a stream receive, in order.
 
 use super::packet::{class, put_class};
-use super::{OwnershipDecision, Payload, Reader, Writer};
+use super::{OwnershipDecision, Payload, Reader, RegionSet, Writer};
 use crate::control::{NodeId, PublishedClass};
 use crate::stamp::Stamp;
 use bytes::Bytes;
@@ -76,6 +76,8 @@ pub(crate) struct Record {
     pub(crate) attributes: Vec<RecordedAttribute>,
     /// The tags of offers, except empty ones.
     pub(crate) tags: Vec<(AttributeHandle, Bytes)>,
+    /// Attributes with update regions.
+    pub(crate) regions: Vec<(AttributeHandle, RegionSet)>,
     /// While its home is adopting it: the dead home whose stream the owners are known from.
     pub(crate) view: Option<View>,
 }
@@ -110,6 +112,11 @@ pub(crate) enum StreamEvent {
         instance: ObjectInstanceHandle,
         attributes: Vec<AttributeHandle>,
         time_stamped: bool,
+    },
+    /// The update regions of attributes changed (9.3, 9.6, 9.7).
+    Regions {
+        instance: ObjectInstanceHandle,
+        regions: Vec<(AttributeHandle, RegionSet)>,
     },
     Updated {
         instance: ObjectInstanceHandle,
@@ -146,6 +153,7 @@ const DIRECTED: u8 = 8;
 const ENDED: u8 = 9;
 const RETRACTED: u8 = 10;
 const REMOVAL_FINAL: u8 = 11;
+const REGIONS: u8 = 12;
 /// Set in the octet of the kind if a [`Position`] follows. Most messages have none, and need no
 /// octet for it.
 const AFTER: u8 = 0x80;
@@ -159,6 +167,7 @@ impl StreamEvent {
             | StreamEvent::Ownership { instance, .. }
             | StreamEvent::Transported { instance, .. }
             | StreamEvent::Ordered { instance, .. }
+            | StreamEvent::Regions { instance, .. }
             | StreamEvent::RemovalFinal(instance)
             | StreamEvent::Updated { instance, .. } => Some(*instance),
             StreamEvent::Retracted { instance, .. } => *instance,
@@ -177,6 +186,7 @@ impl StreamEvent {
             | StreamEvent::Directed { payload, .. } => payload.producer,
             StreamEvent::Transported { .. }
             | StreamEvent::Ordered { .. }
+            | StreamEvent::Regions { .. }
             | StreamEvent::Retracted { .. }
             | StreamEvent::RemovalFinal(_)
             | StreamEvent::Ended => FederateHandle::INVALID,
@@ -207,6 +217,7 @@ impl StreamEvent {
             StreamEvent::Ownership { .. } => OWNERSHIP,
             StreamEvent::Transported { .. } => TRANSPORTED,
             StreamEvent::Ordered { .. } => ORDERED,
+            StreamEvent::Regions { .. } => REGIONS,
             StreamEvent::Updated { .. } => UPDATED,
             StreamEvent::Sent(_) => SENT,
             StreamEvent::Directed { .. } => DIRECTED,
@@ -241,6 +252,10 @@ impl StreamEvent {
                 out.number(instance.0);
                 put_attributes(out, attributes);
                 out.octet((*time_stamped).into());
+            }
+            StreamEvent::Regions { instance, regions } => {
+                out.number(instance.0);
+                put_regions(out, regions);
             }
             StreamEvent::Updated { instance, payload } => {
                 out.number(instance.0);
@@ -285,6 +300,7 @@ impl StreamEvent {
                 attributes: attributes(r)?,
                 time_stamped: r.flag("the order type")?,
             },
+            REGIONS => StreamEvent::Regions { instance: instance(r)?, regions: regions(r)? },
             UPDATED => StreamEvent::Updated { instance: instance(r)?, payload: Payload::read(r)? },
             SENT => StreamEvent::Sent(Payload::read(r)?),
             DIRECTED => StreamEvent::Directed {
@@ -304,7 +320,7 @@ impl StreamEvent {
                 StreamEvent::Retracted { instance, retraction, time }
             }
             REMOVAL_FINAL => StreamEvent::RemovalFinal(instance(r)?),
-            other => return Err(WireError(format!("{other} is no kind of event (1 to 11)"))),
+            other => return Err(WireError(format!("{other} is no kind of event (1 to 12)"))),
         })
     }
 }
@@ -397,6 +413,7 @@ impl Record {
             out.number(gone.0);
             out.number(delivered);
         }
+        put_regions(out, &self.regions);
     }
 
     pub(crate) fn read(r: &mut Reader) -> Result<Self, WireError> {
@@ -420,7 +437,8 @@ impl Record {
             true => Some(View { gone: NodeId(r.u16("a node")?), delivered: r.u64("a number")? }),
             false => None,
         };
-        Ok(Self { instance, registrar, producer, name, attributes, tags, view })
+        let regions = regions(r)?;
+        Ok(Self { instance, registrar, producer, name, attributes, tags, view, regions })
     }
 }
 
@@ -440,5 +458,27 @@ pub(super) fn put_attributes(out: &mut impl Writer, attributes: &[AttributeHandl
     out.number(attributes.len() as u64);
     for attribute in attributes {
         out.number(attribute.0);
+    }
+}
+
+/// Attributes with their regions. Attributes with the same regions follow each other.
+pub(super) fn regions(r: &mut Reader) -> Result<Vec<(AttributeHandle, RegionSet)>, WireError> {
+    let mut all = Vec::new();
+    for _ in 0..r.count("the number of sets of regions", 1)? {
+        let set = RegionSet::read(r)?;
+        all.extend(attributes(r)?.into_iter().map(|attribute| (attribute, set.clone())));
+    }
+    Ok(all)
+}
+
+pub(super) fn put_regions(out: &mut impl Writer, regions: &[(AttributeHandle, RegionSet)]) {
+    let sets = || regions.chunk_by(|(_, one), (_, next)| one == next);
+    out.number(sets().count() as u64);
+    for attributes in sets() {
+        if let Some((_, set)) = attributes.first() {
+            set.write(out);
+        }
+        out.number(attributes.len() as u64);
+        attributes.iter().for_each(|(attribute, _)| out.number(attribute.0));
     }
 }

@@ -9,6 +9,7 @@ mod ownership;
 mod packet;
 mod payload;
 mod peer_message;
+mod region;
 
 pub(crate) use event::{Framed, Position, Record, RecordedAttribute, StreamEvent, View, Watermark};
 pub(crate) use ownership::{
@@ -18,8 +19,10 @@ pub(crate) use packet::{
     Kind, PACKET_OVERHEAD, StreamId, class as read_class, messages, put_class, put_message,
 };
 pub use packet::{NetTopic, Packet};
-pub(crate) use payload::{HandleValue, Payload, RegionSet, Values};
+pub(crate) use payload::{HandleValue, Payload, Values};
 pub(crate) use peer_message::{Declaration, ObjectMessage, PeerMessage, StreamMessage, SubscribedAttribute};
+
+pub(crate) use region::{DimensionRange, Region, RegionSet, Specification};
 
 pub(crate) use base::Writer;
 

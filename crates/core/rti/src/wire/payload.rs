@@ -1,10 +1,10 @@
 //! Values of one message, with all data that travels with them.
 
-use super::{Reader, Writer};
+use super::{Reader, RegionSet, Writer};
 use crate::stamp::Stamp;
 use bytes::Bytes;
 use hla::api::OrderType;
-use hla::handle::{FederateHandle, MessageRetractionHandle, RegionHandle, TransportationTypeHandle};
+use hla::handle::{FederateHandle, MessageRetractionHandle, TransportationTypeHandle};
 use router::WireError;
 use smallvec::SmallVec;
 
@@ -19,10 +19,6 @@ pub(crate) struct HandleValue {
 /// octets to every move of a message.
 pub(crate) type Values = SmallVec<[HandleValue; 1]>;
 
-/// The regions with which a message was sent; empty for none. Regions narrow the set of its
-/// receivers (clause 9).
-pub(crate) type RegionSet = Box<[RegionHandle]>;
-
 /// One passel of an update (6.10), or one interaction: everything except the instance or class.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Payload {
@@ -31,6 +27,7 @@ pub(crate) struct Payload {
     pub(crate) tag: Bytes,
     /// The time given by the sender, with the sent order.
     pub(crate) stamp: Option<Stamp>,
+    /// The regions with which it was sent, as of sending.
     pub(crate) regions: RegionSet,
     pub(crate) values: Values,
 }
@@ -48,7 +45,8 @@ impl Payload {
     /// Maximum octets that [`Payload::write`] needs, so that a buffer grows only once.
     pub(crate) fn wire_bytes_max(&self) -> usize {
         let values: usize = self.values.iter().map(|value| value.value.len() + 10).sum();
-        48 + self.tag.len() + 10 * self.regions.len() + values
+        let regions = if self.regions.is_empty() { 0 } else { self.regions.wire_bytes_max() };
+        48 + self.tag.len() + regions + values
     }
 
     pub(crate) fn write(&self, out: &mut impl Writer) {
@@ -61,8 +59,7 @@ impl Payload {
             stamp.write(out);
         }
         if !self.regions.is_empty() {
-            out.number(self.regions.len() as u64);
-            self.regions.iter().for_each(|region| out.number(region.0));
+            self.regions.write(out);
         }
         out.number(self.values.len() as u64);
         for value in &self.values {
@@ -80,11 +77,7 @@ impl Payload {
             return Err(WireError(format!("{parts:#x} names unknown parts of a payload")));
         }
         let stamp = if parts & STAMPED == 0 { None } else { Some(Stamp::read_wire(r)?) };
-        let mut regions = Vec::new();
-        if parts & REGIONS != 0 {
-            regions = r.list("the number of regions", |r| r.u64("a region").map(RegionHandle))?;
-        }
-        let regions = regions.into();
+        let regions = if parts & REGIONS == 0 { RegionSet::default() } else { RegionSet::read(r)? };
         let mut payload =
             Box::new(Self { producer, transportation, tag, stamp, regions, values: Values::new() });
         for _ in 0..r.count("the number of values", 1)? {

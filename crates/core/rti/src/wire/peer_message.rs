@@ -1,8 +1,8 @@
 //! Messages from one node to one other (unicast).
 
-use super::event::{attributes, put_attributes};
+use super::event::{attributes, put_attributes, put_regions, regions};
 use super::packet::{class, put_class};
-use super::{OwnershipRequest, Reader, Record, Watermark, Writer};
+use super::{OwnershipRequest, Reader, Record, RegionSet, Watermark, Writer};
 use crate::control::{ExecutionId, NodeId, PublishedClass};
 use bytes::{BufMut, Bytes, BytesMut};
 use hla::handle::{
@@ -96,6 +96,8 @@ pub(crate) enum ObjectMessage {
         class: ObjectClassHandle,
         attributes: Vec<AttributeHandle>,
         tag: Bytes,
+        /// The regions of attributes that are requested only where they overlap (9.13).
+        regions: Vec<(AttributeHandle, RegionSet)>,
     },
     /// Asks for the transportation of this class's interactions sent by `federate`, of the receiver
     /// (6.32).
@@ -117,6 +119,13 @@ pub(crate) enum ObjectMessage {
     /// A federate of the sender requests something about attributes of an instance whose home is
     /// the receiver (clause 7).
     Own(OwnershipRequest),
+    /// A federate of the sender has changed the update regions of attributes that it owns, of an
+    /// instance whose home is the receiver (9.3, 9.6, 9.7).
+    Regions {
+        federate: FederateHandle,
+        instance: ObjectInstanceHandle,
+        regions: Vec<(AttributeHandle, RegionSet)>,
+    },
 }
 
 impl PeerMessage {
@@ -163,6 +172,7 @@ impl PeerMessage {
                 }
                 ObjectMessage::Adopt { records, .. } => of_records(records),
                 ObjectMessage::Own(request) => Some(request.federate),
+                ObjectMessage::Regions { federate, .. } => Some(*federate),
                 ObjectMessage::Removed { .. } | ObjectMessage::Adopted { .. } => None,
             },
         };
@@ -218,7 +228,7 @@ impl PeerMessage {
 /// The kind of [`PeerMessage::Time`].
 const TIME: u8 = 32;
 
-/// Smaller kinds belong to [`StreamMessage`], those up to 24 to [`ObjectMessage`].
+/// Smaller kinds belong to [`StreamMessage`], those up to 25 to [`ObjectMessage`].
 const FIRST_OF_OBJECTS: u8 = 16;
 
 impl StreamMessage {
@@ -314,6 +324,7 @@ impl ObjectMessage {
             ObjectMessage::Removed { .. } => 22,
             ObjectMessage::Own(_) => 23,
             ObjectMessage::Adopted { .. } => 24,
+            ObjectMessage::Regions { .. } => 25,
         }
     }
 
@@ -326,11 +337,17 @@ impl ObjectMessage {
                 put_attributes(out, attributes);
                 out.octets(tag);
             }
-            ObjectMessage::ProvideClass { requester, class, attributes, tag } => {
+            ObjectMessage::Regions { federate, instance, regions } => {
+                out.number(federate.0);
+                out.number(instance.0);
+                put_regions(out, regions);
+            }
+            ObjectMessage::ProvideClass { requester, class, attributes, tag, regions } => {
                 out.number(requester.0);
                 out.number(class.0);
                 put_attributes(out, attributes);
                 out.octets(tag);
+                put_regions(out, regions);
             }
             ObjectMessage::QueryTransportation { asker, federate, class } => {
                 [asker.0, federate.0, class.0].into_iter().for_each(|number| out.number(number));
@@ -368,6 +385,7 @@ impl ObjectMessage {
                 class: ObjectClassHandle(r.u32("an object class")?),
                 attributes: attributes(r)?,
                 tag: r.octets("a tag")?,
+                regions: regions(r)?,
             },
             19 => ObjectMessage::QueryTransportation {
                 asker: FederateHandle(r.u32("an asker")?),
@@ -392,8 +410,13 @@ impl ObjectMessage {
             },
             23 => ObjectMessage::Own(OwnershipRequest::read(r)?),
             24 => ObjectMessage::Adopted { gone: NodeId(r.u16("a node")?) },
+            25 => ObjectMessage::Regions {
+                federate: FederateHandle(r.u32("a federate")?),
+                instance: ObjectInstanceHandle(r.u64("an instance")?),
+                regions: regions(r)?,
+            },
             other => {
-                return Err(WireError(format!("{other} is no kind of message about objects (16 to 24)")));
+                return Err(WireError(format!("{other} is no kind of message about objects (16 to 25)")));
             }
         })
     }

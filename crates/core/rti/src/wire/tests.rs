@@ -6,8 +6,8 @@ use crate::stamp::Stamp;
 use bytes::{Bytes, BytesMut};
 use hla::api::OrderType;
 use hla::handle::{
-    AttributeHandle, FederateHandle, InteractionClassHandle, MessageRetractionHandle, ObjectClassHandle,
-    ObjectInstanceHandle, RegionHandle, TransportationTypeHandle,
+    AttributeHandle, DimensionHandle, FederateHandle, InteractionClassHandle, MessageRetractionHandle,
+    ObjectClassHandle, ObjectInstanceHandle, RegionHandle, TransportationTypeHandle,
 };
 use proptest::prelude::*;
 use router::{Message as _, Wire};
@@ -40,6 +40,21 @@ fn attributes() -> impl Strategy<Value = Vec<AttributeHandle>> {
     proptest::collection::vec(any::<u32>().prop_map(AttributeHandle), 0..5)
 }
 
+fn region_set() -> impl Strategy<Value = RegionSet> {
+    let range = (any::<[u32; 3]>()).prop_filter_map("an empty range", |[dimension, lower, upper]| {
+        let dimension = DimensionHandle(dimension);
+        (lower < upper).then_some(DimensionRange { dimension, lower, upper })
+    });
+    let ranges = proptest::collection::vec(range, 0..3);
+    let region = (any::<u64>(), ranges)
+        .prop_map(|(handle, ranges)| Region { handle: RegionHandle(handle), ranges: ranges.into() });
+    proptest::collection::vec(region, 0..4).prop_map(RegionSet::from_iter)
+}
+
+fn regions() -> impl Strategy<Value = Vec<(AttributeHandle, RegionSet)>> {
+    proptest::collection::vec((any::<u32>().prop_map(AttributeHandle), region_set()), 0..4)
+}
+
 fn record() -> impl Strategy<Value = Record> {
     let attribute = (any::<u32>(), any::<u32>(), any::<[bool; 2]>()).prop_map(
         |(owner, how, [time_stamped, is_offered])| {
@@ -53,8 +68,8 @@ fn record() -> impl Strategy<Value = Record> {
     let view =
         (any::<u16>(), any::<u64>()).prop_map(|(gone, delivered)| View { gone: NodeId(gone), delivered });
     let view = proptest::option::of(view);
-    (instance(), any::<u16>(), any::<u32>(), ".{0,10}", attributes, tags, view).prop_map(
-        |(instance, registrar, producer, name, attributes, tags, view)| Record {
+    (instance(), any::<u16>(), any::<u32>(), ".{0,10}", attributes, tags, view, regions()).prop_map(
+        |(instance, registrar, producer, name, attributes, tags, view, regions)| Record {
             instance,
             registrar: NodeId(registrar),
             producer: FederateHandle(producer),
@@ -62,6 +77,7 @@ fn record() -> impl Strategy<Value = Record> {
             attributes,
             tags,
             view,
+            regions,
         },
     )
 }
@@ -77,15 +93,14 @@ fn stamp() -> impl Strategy<Value = Stamp> {
 fn payload() -> impl Strategy<Value = Box<Payload>> {
     let value = (any::<u32>(), octets()).prop_map(|(handle, value)| HandleValue { handle, value });
     let values = proptest::collection::vec(value, 0..5);
-    let regions = proptest::collection::vec(any::<u32>().prop_map(RegionHandle), 0..4);
-    (any::<u32>(), any::<u32>(), octets(), proptest::option::of(stamp()), regions, values).prop_map(
+    (any::<u32>(), any::<u32>(), octets(), proptest::option::of(stamp()), region_set(), values).prop_map(
         |(producer, how, tag, stamp, regions, values)| {
             Box::new(Payload {
                 producer: FederateHandle(producer),
                 transportation: TransportationTypeHandle(how),
                 tag,
                 stamp,
-                regions: regions.into(),
+                regions,
                 values: values.into(),
             })
         },
@@ -104,6 +119,7 @@ fn event() -> impl Strategy<Value = StreamEvent> {
             instance,
             decision: Box::new(decision)
         }),
+        (instance(), regions()).prop_map(|(instance, regions)| StreamEvent::Regions { instance, regions }),
         (instance(), any::<u32>(), attributes()).prop_map(|(instance, how, attributes)| {
             let transportation = TransportationTypeHandle(how);
             StreamEvent::Transported { instance, attributes, transportation }
@@ -245,10 +261,12 @@ fn object_message() -> impl Strategy<Value = ObjectMessage> {
                 ObjectMessage::Provide { requester, instance, attributes, tag }
             }
         ),
-        (any::<[u32; 2]>(), attributes(), octets()).prop_map(|([requester, class], attributes, tag)| {
-            let (requester, class) = (FederateHandle(requester), ObjectClassHandle(class));
-            ObjectMessage::ProvideClass { requester, class, attributes, tag }
-        }),
+        (any::<[u32; 2]>(), attributes(), octets(), regions()).prop_map(
+            |([requester, class], attributes, tag, regions)| {
+                let (requester, class) = (FederateHandle(requester), ObjectClassHandle(class));
+                ObjectMessage::ProvideClass { requester, class, attributes, tag, regions }
+            }
+        ),
         any::<[u32; 3]>().prop_map(|[asker, federate, class]| ObjectMessage::QueryTransportation {
             asker: FederateHandle(asker),
             federate: FederateHandle(federate),
@@ -270,6 +288,9 @@ fn object_message() -> impl Strategy<Value = ObjectMessage> {
         ),
         any::<u16>().prop_map(|gone| ObjectMessage::Adopted { gone: NodeId(gone) }),
         request().prop_map(ObjectMessage::Own),
+        (any::<u32>(), instance(), regions()).prop_map(|(federate, instance, regions)| {
+            ObjectMessage::Regions { federate: FederateHandle(federate), instance, regions }
+        }),
         proptest::collection::vec(instance(), 0..4)
             .prop_map(|instances| ObjectMessage::Removed { instances }),
     ]

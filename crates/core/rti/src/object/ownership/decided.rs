@@ -22,6 +22,11 @@ impl Objects {
         decision: OwnershipDecision,
     ) {
         tracing::debug!(execution = %self.id, ?instance, ?decision, "decided about ownership");
+        if let OwnershipDecision::Acquired { to, attributes, .. } = &decision {
+            // Before the new owner, so that nobody sees the attributes in the regions of the old one.
+            let attributes = attributes.iter().map(|owned| owned.attribute);
+            self.regions_of_new_owner(effects, instance, *to, attributes);
+        }
         self.append_change(effects, instance, || StreamEvent::Ownership {
             instance,
             decision: Box::new(decision.clone()),
@@ -125,6 +130,7 @@ impl Objects {
             self.discover_at_all(effects, instance);
         }
         self.scope_changed(effects, instance, &gained, &attributes);
+        self.push_differing_regions(effects, instance);
     }
 
     /// Tells federates that attributes with a new owner have come into their scope: the former
@@ -177,6 +183,9 @@ impl Objects {
         if !self.federates.contains_key(&owner) {
             return;
         }
+        let attributes: BTreeSet<AttributeHandle> = attributes.collect();
+        self.drop_associations(owner, instance, Some(&attributes));
+        let attributes = attributes.into_iter();
         attributes.for_each(|attribute| self.requests.end_divestiture((instance, owner, attribute)));
         self.review_owned_elsewhere(effects, instance);
     }

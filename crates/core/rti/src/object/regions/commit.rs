@@ -1,0 +1,155 @@
+//! The consequences of changed regions: for those who know the instance, for those who now discover
+//! it, and for owners.
+
+use super::super::federate::ClassSubscription;
+use super::super::objects::Objects;
+use super::table::Subscriber;
+use super::update_regions::{Exceptions, exception};
+use crate::effect::Effects;
+use crate::wire::RegionSet;
+use hla::handle::{AttributeHandle, FederateHandle, ObjectInstanceHandle, RegionHandle};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Maximum number of instances whose update regions one slice changes. Each may be a message to
+/// other nodes and several discoveries.
+const MOVED_PER_SLICE: usize = 1_000;
+
+/// Instances with regions that their owners have moved. Those after the first slice follow between
+/// the events of other federates. Updates do not wait for them: each carries its own regions.
+#[derive(Debug, Default)]
+pub(crate) struct MovedRegions(VecDeque<(FederateHandle, ObjectInstanceHandle, BTreeSet<AttributeHandle>)>);
+
+impl MovedRegions {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// The attributes whose applicable subscriptions have changed.
+#[derive(Debug, Default)]
+pub(crate) struct Difference {
+    /// No subscription applied before.
+    pub(crate) gained: BTreeSet<AttributeHandle>,
+    /// No subscription applies now.
+    pub(crate) lost: BTreeSet<AttributeHandle>,
+    /// All that have changed, in whatever way.
+    pub(crate) changed: BTreeSet<AttributeHandle>,
+}
+
+impl Difference {
+    pub(crate) fn between(before: &Exceptions, now: &Exceptions, union: &ClassSubscription) -> Self {
+        let mut difference = Self::default();
+        for (attribute, _) in before.iter().chain(now) {
+            let of = |all| exception(all, *attribute).unwrap_or_else(|| union.get(attribute).copied());
+            let (old, new) = (of(before), of(now));
+            if old != new {
+                difference.changed.insert(*attribute);
+            }
+            if old.is_none() && new.is_some() {
+                difference.gained.insert(*attribute);
+            }
+            if old.is_some() && new.is_none() {
+                difference.lost.insert(*attribute);
+            }
+        }
+        difference
+    }
+}
+
+impl Objects {
+    /// `federate` has moved regions that it has created (9.3).
+    pub(super) fn regions_moved(
+        &mut self,
+        effects: &mut Effects,
+        federate: FederateHandle,
+        moved: &BTreeSet<RegionHandle>,
+    ) {
+        let distribution = &mut self.federate_mut(federate).distribution;
+        let mut instances: BTreeMap<ObjectInstanceHandle, BTreeSet<AttributeHandle>> = BTreeMap::new();
+        let mut classes = BTreeSet::new();
+        for region in moved.iter().filter_map(|&region| distribution.region(region)) {
+            for &(instance, attribute) in &region.associated {
+                instances.entry(instance).or_default().insert(attribute);
+            }
+            classes.extend(region.subscribers.iter().filter_map(|subscriber| match subscriber {
+                Subscriber::Attribute(class, _) => Some(*class),
+                Subscriber::Interaction(_) => None,
+            }));
+        }
+        let mut sets = BTreeMap::new();
+        for (instance, attributes) in &instances {
+            distribution.respecify(*instance, attributes, &mut sets);
+        }
+        for (place, (instance, attributes)) in instances.into_iter().enumerate() {
+            match place < MOVED_PER_SLICE {
+                true => self.push_regions(effects, federate, instance, attributes),
+                false => self.moved_regions.0.push_back((federate, instance, attributes)),
+            }
+        }
+        for class in classes {
+            self.review_regions(effects, federate, class);
+        }
+    }
+
+    /// Processes one slice of the instances with moved regions.
+    pub(crate) fn continue_moved_regions(&mut self, effects: &mut Effects) {
+        for _ in 0..MOVED_PER_SLICE {
+            let Some((federate, instance, attributes)) = self.moved_regions.0.pop_front() else { return };
+            self.push_regions(effects, federate, instance, attributes);
+        }
+    }
+
+    /// Changes the update regions of an instance, as its home has decided.
+    pub(crate) fn apply_regions(
+        &mut self,
+        effects: &mut Effects,
+        instance: ObjectInstanceHandle,
+        changed: &[(AttributeHandle, RegionSet)],
+    ) {
+        let Some(object) = self.instances.get(instance) else { return };
+        // Only subscriptions with regions are concerned.
+        let concerned = object.known().iter().filter(|known| {
+            let federate = self.federates.get(&known.federate);
+            federate.is_some_and(|federate| federate.distribution.subscribes(known.class))
+        });
+        let before = |&known: &super::super::instance::Known| {
+            (known, object.exceptions(known.federate).cloned().unwrap_or_default())
+        };
+        let before: Vec<_> = concerned.map(before).collect();
+        self.instances.change(instance, |object| object.set_update_regions(changed));
+        let mut gained = Vec::new();
+        let mut all = BTreeSet::new();
+        for (known, before) in before {
+            let (_, now) = self.refresh_exceptions(instance, known.federate);
+            let union = self.subscriptions_at(known.federate, known.class);
+            let difference = Difference::between(&before, &now, &union);
+            gained.push((
+                known.federate,
+                self.notify_difference(effects, known.federate, instance, &difference),
+            ));
+            all.extend(difference.changed);
+        }
+        let with_regions = self.federates.values().filter(|federate| federate.distribution.subscribes_any());
+        for federate in with_regions.map(|federate| federate.handle).collect::<Vec<_>>() {
+            gained.push((federate, self.discover(effects, federate, instance)));
+        }
+        gained.retain(|(_, gained)| !gained.is_empty());
+        self.scope_changed(effects, instance, &gained, &all);
+    }
+
+    /// Tells a federate which attributes of an instance have come into its scope or left it. Returns
+    /// those that have come.
+    pub(crate) fn notify_difference(
+        &self,
+        effects: &mut Effects,
+        federate: FederateHandle,
+        instance: ObjectInstanceHandle,
+        difference: &Difference,
+    ) -> BTreeSet<AttributeHandle> {
+        let lost = self.owned_by_others(federate, instance, difference.lost.iter().copied());
+        self.notify_out_of_scope(effects, federate, instance, &lost);
+        let gained = self.owned_by_others(federate, instance, difference.gained.iter().copied());
+        self.notify_in_scope(effects, federate, instance, &gained);
+        gained
+    }
+}

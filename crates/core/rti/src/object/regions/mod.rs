@@ -1,0 +1,38 @@
+//! Data distribution management (clause 9): regions narrow the set of those who get a message.
+//!
+//! - [`table`]: the regions of a federate and their services (9.2 to 9.4);
+//! - [`overlap`]: whether two regions overlap;
+//! - [`subscription`]: subscriptions with regions (9.8 to 9.11);
+//! - [`association`]: update regions of instance attributes (9.5 to 9.7), at the federate that made
+//!   them;
+//! - [`update_regions`]: update regions as every node knows them, and the subscriptions that apply;
+//! - [`commit`]: the consequences of moved regions (9.3);
+//! - [`request`]: requests for values with regions (9.13).
+//!
+//! A region has meaning only at the node of its creator. Elsewhere regions are values: an instance
+//! carries the ranges of its update regions, and so does every message. The home of an instance
+//! decides on its update regions, at the request of the owner, as it decides on everything else. So
+//! all nodes know them in the order of the updates. Subscriptions are matched where the subscriber
+//! is.
+//!
+//! `Federate::subscriptions` holds for each attribute the union of all its subscriptions, with and
+//! without regions. This is what applies to an attribute without update regions, since the default
+//! region overlaps every region. For the others, an instance lists the exceptions.
+
+mod association;
+mod commit;
+mod overlap;
+mod request;
+mod subscription;
+mod table;
+mod update_regions;
+
+pub(crate) use commit::{Difference, MovedRegions};
+pub(crate) use table::{Distribution, REGION_BYTES};
+pub(crate) use update_regions::{Exceptions, UpdateRegions, exception, exceptions_as_sent};
+
+use crate::wire::RegionSet;
+use hla::handle::AttributeHandle;
+
+/// Attributes, each with its update regions.
+pub(crate) type RegionsOfAttributes = Vec<(AttributeHandle, RegionSet)>;

@@ -1,0 +1,75 @@
+//! Whether regions overlap (9.1.2).
+
+use crate::wire::{DimensionRange, Region};
+use hla::fom::{DefaultRange, Fdd};
+use hla::handle::{AttributeHandle, DimensionHandle, InteractionClassHandle, ObjectClassHandle};
+
+/// The use of regions with an attribute or an interaction class: the dimensions that are available
+/// there. A region that lacks one of them has the dimension's default range, unless the object model
+/// excludes it.
+#[derive(Clone, Copy)]
+pub(super) struct Usage<'a> {
+    model: &'a Fdd,
+    /// Dimensions of the class.
+    of_class: &'a [DimensionHandle],
+    /// Dimensions of the attribute itself (2010).
+    of_attribute: &'a [DimensionHandle],
+}
+
+impl<'a> Usage<'a> {
+    pub(super) fn of_attribute(model: &'a Fdd, class: ObjectClassHandle, attribute: AttributeHandle) -> Self {
+        let of_class = model.object_class(class).map_or(&[][..], |class| &class.dimensions);
+        let of_attribute = model.attribute(attribute).map_or(&[][..], |attribute| &attribute.dimensions);
+        Self { model, of_class, of_attribute }
+    }
+
+    pub(super) fn of_interaction(model: &'a Fdd, class: InteractionClassHandle) -> Self {
+        let of_class = model.interaction_class(class).map_or(&[][..], |class| &class.dimensions);
+        Self { model, of_class, of_attribute: &[] }
+    }
+
+    /// Whether regions used here may have the dimension.
+    pub(super) fn has(&self, dimension: DimensionHandle) -> bool {
+        self.of_class.contains(&dimension) || self.of_attribute.contains(&dimension)
+    }
+
+    /// The range of a region that lacks the dimension.
+    fn default_of(&self, dimension: DimensionHandle) -> Option<DimensionRange> {
+        match self.model.dimension(dimension).filter(|_| self.has(dimension))?.default {
+            DefaultRange::Excluded => None,
+            DefaultRange::Range { lower, upper } => Some(DimensionRange { dimension, lower, upper }),
+        }
+    }
+
+    /// Default ranges of all dimensions.
+    fn defaults(&self) -> impl Iterator<Item = DimensionRange> {
+        let all = self.of_class.iter().chain(self.of_attribute);
+        all.filter_map(|&dimension| self.default_of(dimension))
+    }
+}
+
+/// Whether two regions, each with its usage, overlap: they have a common dimension, and on each
+/// common dimension a common value.
+pub(super) fn overlap(a: &Region, of_a: Usage<'_>, b: &Region, of_b: Usage<'_>) -> bool {
+    let mut is_common = false;
+    let mut apart = |own: &DimensionRange, other: Option<DimensionRange>| {
+        is_common |= other.is_some();
+        other.is_some_and(|other| !own.overlaps(&other))
+    };
+    if a.ranges
+        .iter()
+        .any(|own| apart(own, range(b, own.dimension).or_else(|| of_b.default_of(own.dimension))))
+    {
+        return false;
+    }
+    let only_b = b.ranges.iter().filter(|own| range(a, own.dimension).is_none());
+    if only_b.into_iter().any(|own| apart(own, of_a.default_of(own.dimension))) {
+        return false;
+    }
+    // Where both lack a dimension, both have its default range, which overlaps itself.
+    is_common || of_a.defaults().any(|default| of_b.default_of(default.dimension).is_some())
+}
+
+fn range(region: &Region, dimension: DimensionHandle) -> Option<DimensionRange> {
+    region.ranges.iter().find(|range| range.dimension == dimension).copied()
+}

@@ -1,0 +1,417 @@
+//! Subscriptions with regions (9.8 to 9.11).
+
+use super::super::federate::{ClassSubscription, Rate, Subscription};
+use super::super::objects::Objects;
+use super::overlap::{Usage, overlap};
+use super::table::{REGION_BYTES, Subscriber};
+use crate::effect::Effects;
+use crate::wire::{Payload, RegionSet};
+use hla::api::{AttributeSetRegionSetPairList, RegionHandleSet};
+use hla::fom::Fdd;
+use hla::handle::{AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, RegionHandle};
+use hla::{Exception, RtiError};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Pairs of an attribute and a region.
+pub(super) type Pairs = BTreeSet<(AttributeHandle, RegionHandle)>;
+
+/// The subscriptions of one object class of which some have regions.
+#[derive(Debug, Default)]
+pub(crate) struct SubscriptionsWithRegions {
+    /// Those without.
+    plain: ClassSubscription,
+    with_regions: BTreeMap<(AttributeHandle, RegionHandle), Subscription>,
+}
+
+impl SubscriptionsWithRegions {
+    /// The subscriptions of an attribute with regions.
+    fn of(&self, attribute: AttributeHandle) -> impl Iterator<Item = (RegionHandle, Subscription)> {
+        let all = (attribute, RegionHandle(0))..=(attribute, RegionHandle(u64::MAX));
+        self.with_regions.range(all).map(|(&(_, region), &how)| (region, how))
+    }
+
+    /// Whether the attribute is subscribed with regions.
+    pub(super) fn has(&self, attribute: AttributeHandle) -> bool {
+        self.of(attribute).next().is_some()
+    }
+
+    /// For each attribute all its subscriptions together.
+    fn union(&self, rates: &[Rate]) -> ClassSubscription {
+        let mut union = self.plain.clone();
+        for (&(attribute, _), &how) in &self.with_regions {
+            let all = together(union.get(&attribute).copied(), how, rates);
+            union.insert(attribute, all);
+        }
+        union
+    }
+
+    /// The subscriptions of an attribute that apply where `applies` says of a region whether it
+    /// does.
+    pub(super) fn applicable(
+        &self,
+        attribute: AttributeHandle,
+        rates: &[Rate],
+        applies: impl Fn(RegionHandle) -> bool,
+    ) -> Option<Subscription> {
+        let plain = self.plain.get(&attribute).copied();
+        let applicable = self.of(attribute).filter(|&(region, _)| applies(region));
+        applicable.fold(plain, |all, (_, how)| Some(together(all, how, rates)))
+    }
+}
+
+/// Two subscriptions as one: active if one of them is, and at the higher rate.
+fn together(all: Option<Subscription>, one: Subscription, rates: &[Rate]) -> Subscription {
+    let Some(all) = all else { return one };
+    let hertz = |rate: super::super::federate::RateId| rates.get(usize::from(rate.0)).map(|rate| rate.hertz);
+    let rate = match (all.rate, one.rate) {
+        (Some(a), Some(b)) if hertz(a) >= hertz(b) => Some(a),
+        (Some(_), Some(b)) => Some(b),
+        _ => None,
+    };
+    Subscription { active: all.active || one.active, rate }
+}
+
+/// The subscription of one interaction class that has regions; true: active.
+#[derive(Debug, Default)]
+pub(crate) struct InteractionWithRegions {
+    plain: Option<bool>,
+    with_regions: BTreeMap<RegionHandle, bool>,
+}
+
+impl InteractionWithRegions {
+    fn union(&self) -> Option<bool> {
+        self.plain.into_iter().chain(self.with_regions.values().copied()).max()
+    }
+}
+
+impl Objects {
+    /// Subscribe Object Class Attributes With Regions (9.8), actively or passively, with or without
+    /// a rate.
+    pub(crate) fn subscribe_with_regions(
+        &mut self,
+        effects: &mut Effects,
+        federate: FederateHandle,
+        class: Option<ObjectClassHandle>,
+        pairs: Option<&AttributeSetRegionSetPairList>,
+        (active, rate): (bool, &str),
+    ) -> Result<(), RtiError> {
+        let class = self.object_class(class, Exception::ObjectClassNotDefined)?.handle;
+        let pairs = self.usable_pairs(federate, class, pairs)?;
+        self.refuse_mom_class("subscribeObjectClassAttributesWithRegions", class)?;
+        let how = Subscription { active, rate: self.rate(rate)? };
+        if pairs.is_empty() {
+            return Ok(());
+        }
+        let before = self.subscriptions_at(federate, class);
+        let known = self.federate_mut(federate);
+        let plain = || SubscriptionsWithRegions { plain: before.clone(), ..Default::default() };
+        let subscriptions = known.distribution.attributes.entry(class).or_insert_with(plain);
+        subscriptions.with_regions.extend(pairs.iter().map(|&pair| (pair, how)));
+        let mut more = 0;
+        for (attribute, region) in pairs {
+            if let Some(region) = known.distribution.region_mut(region) {
+                more += usize::from(region.subscribers.insert(Subscriber::Attribute(class, attribute)));
+            }
+        }
+        self.region_bytes += more * REGION_BYTES;
+        self.subscriptions_replaced(effects, federate, class, &before);
+        Ok(())
+    }
+
+    /// Unsubscribe Object Class Attributes With Regions (9.9).
+    pub(crate) fn unsubscribe_with_regions(
+        &mut self,
+        effects: &mut Effects,
+        federate: FederateHandle,
+        class: Option<ObjectClassHandle>,
+        pairs: Option<&AttributeSetRegionSetPairList>,
+    ) -> Result<(), RtiError> {
+        let class = self.object_class(class, Exception::ObjectClassNotDefined)?.handle;
+        let pairs = self.pairs_of(federate, class, pairs)?;
+        let before = self.subscriptions_at(federate, class);
+        let distribution = &mut self.federate_mut(federate).distribution;
+        let Some(subscriptions) = distribution.attributes.get_mut(&class) else { return Ok(()) };
+        let gone: Vec<_> =
+            pairs.into_iter().filter(|pair| subscriptions.with_regions.remove(pair).is_some()).collect();
+        if gone.is_empty() {
+            return Ok(());
+        }
+        let mut fewer = 0;
+        for (attribute, region) in gone {
+            if let Some(region) = distribution.region_mut(region) {
+                fewer += usize::from(region.subscribers.remove(&Subscriber::Attribute(class, attribute)));
+            }
+        }
+        self.region_bytes -= fewer * REGION_BYTES;
+        self.subscriptions_replaced(effects, federate, class, &before);
+        Ok(())
+    }
+
+    /// The subscriptions of a class without regions, which a plain service changes.
+    pub(crate) fn plain_subscriptions(
+        &mut self,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+    ) -> &mut ClassSubscription {
+        let federate = self.federate_mut(federate);
+        match federate.distribution.attributes.get_mut(&class) {
+            Some(subscriptions) => &mut subscriptions.plain,
+            None => federate.subscriptions.entry(class).or_default(),
+        }
+    }
+
+    /// All subscriptions of a class.
+    pub(crate) fn subscriptions_at(
+        &self,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+    ) -> ClassSubscription {
+        self.federate(federate).subscriptions.get(&class).cloned().unwrap_or_default()
+    }
+
+    /// Updates the union of the subscriptions of a class after one of them has changed, and handles
+    /// the consequences. `before`: the former union.
+    pub(crate) fn subscriptions_replaced(
+        &mut self,
+        effects: &mut Effects,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+        before: &ClassSubscription,
+    ) {
+        let Self { federates, rates, .. } = self;
+        let Some(known) = federates.get_mut(&federate) else { return };
+        if let Some(subscriptions) = known.distribution.attributes.get(&class) {
+            known.subscriptions.insert(class, subscriptions.union(rates));
+            if subscriptions.with_regions.is_empty() {
+                known.distribution.attributes.remove(&class);
+            }
+        }
+        let now = known.subscriptions.get(&class).map_or(0, BTreeMap::len);
+        if now == 0 {
+            known.subscriptions.remove(&class);
+        }
+        let is_less = before.keys().any(|attribute| known.subscription(class, *attribute).is_none());
+        known.unsubscribed += u64::from(is_less);
+        self.declarations = self.declarations + now - before.len();
+        match (before.is_empty(), now == 0) {
+            (true, false) => self.cover_objects(effects, federate, class),
+            (false, true) => self.withdraw_object_interest(effects, federate, class),
+            _ => {}
+        }
+        self.subscription_changed(effects, federate, class, before);
+    }
+
+    /// Subscribe Interaction Class With Regions (9.10), actively or passively.
+    pub(crate) fn subscribe_interaction_with_regions(
+        &mut self,
+        effects: &mut Effects,
+        federate: FederateHandle,
+        class: Option<InteractionClassHandle>,
+        regions: Option<&RegionHandleSet>,
+        active: bool,
+    ) -> Result<(), RtiError> {
+        let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?.handle;
+        let regions = self.regions_at(federate, class, regions)?;
+        self.refuse_mom_interaction("subscribeInteractionClassWithRegions", class)?;
+        if regions.is_empty() {
+            return Ok(());
+        }
+        let known = self.federate_mut(federate);
+        let plain = known.subscribed_interactions.get(&class).copied();
+        let new = || InteractionWithRegions { plain, ..Default::default() };
+        let subscription = known.distribution.interactions.entry(class).or_insert_with(new);
+        subscription.with_regions.extend(regions.iter().map(|&region| (region, active)));
+        let mut more = 0;
+        for region in regions {
+            if let Some(region) = known.distribution.region_mut(region) {
+                more += usize::from(region.subscribers.insert(Subscriber::Interaction(class)));
+            }
+        }
+        self.region_bytes += more * REGION_BYTES;
+        self.interaction_replaced(effects, federate, class);
+        Ok(())
+    }
+
+    /// Unsubscribe Interaction Class With Regions (9.11).
+    pub(crate) fn unsubscribe_interaction_with_regions(
+        &mut self,
+        effects: &mut Effects,
+        federate: FederateHandle,
+        class: Option<InteractionClassHandle>,
+        regions: Option<&RegionHandleSet>,
+    ) -> Result<(), RtiError> {
+        let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?.handle;
+        let listed = regions.map(|set| set.region_handle.as_slice()).unwrap_or_default();
+        for &region in listed {
+            self.own_region(federate, Some(region))?;
+        }
+        let distribution = &mut self.federate_mut(federate).distribution;
+        let Some(subscription) = distribution.interactions.get_mut(&class) else { return Ok(()) };
+        let gone: Vec<_> =
+            listed.iter().filter(|region| subscription.with_regions.remove(region).is_some()).collect();
+        let fewer = gone.len();
+        for region in gone {
+            if let Some(region) = distribution.region_mut(*region) {
+                region.subscribers.remove(&Subscriber::Interaction(class));
+            }
+        }
+        self.region_bytes -= fewer * REGION_BYTES;
+        self.interaction_replaced(effects, federate, class);
+        Ok(())
+    }
+
+    /// Changes the subscription of an interaction class without regions; `None` ends it.
+    pub(crate) fn set_plain_interaction(
+        &mut self,
+        effects: &mut Effects,
+        federate: FederateHandle,
+        class: InteractionClassHandle,
+        plain: Option<bool>,
+    ) {
+        let known = self.federate_mut(federate);
+        match known.distribution.interactions.get_mut(&class) {
+            Some(subscription) => {
+                subscription.plain = plain;
+                self.interaction_replaced(effects, federate, class);
+            }
+            None => self.set_interaction(effects, federate, class, plain),
+        }
+    }
+
+    /// Updates the union of the subscriptions of an interaction class after one of them has changed.
+    fn interaction_replaced(
+        &mut self,
+        effects: &mut Effects,
+        federate: FederateHandle,
+        class: InteractionClassHandle,
+    ) {
+        let distribution = &mut self.federate_mut(federate).distribution;
+        let Some(subscription) = distribution.interactions.get(&class) else { return };
+        let union = subscription.union();
+        if subscription.with_regions.is_empty() {
+            distribution.interactions.remove(&class);
+        }
+        self.set_interaction(effects, federate, class, union);
+    }
+
+    /// Whether an interaction that was sent at class `sent` reaches a subscription of `federate` at
+    /// the class `at`.
+    pub(crate) fn is_interaction_wanted(
+        &self,
+        federate: &super::super::federate::Federate,
+        at: InteractionClassHandle,
+        (sent, payload): (InteractionClassHandle, &Payload),
+    ) -> bool {
+        if !federate.subscribed_interactions.contains_key(&at) {
+            return false;
+        }
+        let Some(subscription) = federate.distribution.interactions.get(&at) else { return true };
+        if payload.regions.is_empty() || subscription.plain.is_some() {
+            return true;
+        }
+        let (here, there) =
+            (Usage::of_interaction(&self.model, at), Usage::of_interaction(&self.model, sent));
+        subscription
+            .with_regions
+            .keys()
+            .filter_map(|&region| federate.distribution.specified(region))
+            .any(|region| payload.regions.iter().any(|sent| overlap(&region, here, sent, there)))
+    }
+
+    /// The pairs of a request, each with a region that may be used with the attribute.
+    pub(super) fn usable_pairs(
+        &self,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+        pairs: Option<&AttributeSetRegionSetPairList>,
+    ) -> Result<Pairs, RtiError> {
+        let known = self.class_of(class);
+        let mut all = Pairs::new();
+        for pair in pairs.map(|list| list.attribute_set_region_set_pair.as_slice()).unwrap_or_default() {
+            let regions = pair.region_set.as_ref().map(|set| set.region_handle.as_slice());
+            for attribute in self.attributes_at(known, pair.attribute_set.as_ref())? {
+                let usage = Usage::of_attribute(&self.model, class, attribute);
+                let subject = || {
+                    let name = self.model.attribute(attribute).map_or("", |attribute| &attribute.name);
+                    format!("`{name}` of `{}`", known.name)
+                };
+                let usable = self.usable_regions(federate, regions.unwrap_or_default(), usage, subject)?;
+                all.extend(usable.into_iter().map(|region| (attribute, region)));
+            }
+        }
+        Ok(all)
+    }
+
+    /// The pairs of a request that ends the use of regions.
+    pub(super) fn pairs_of(
+        &self,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+        pairs: Option<&AttributeSetRegionSetPairList>,
+    ) -> Result<Pairs, RtiError> {
+        let known = self.class_of(class);
+        let mut all = Pairs::new();
+        for pair in pairs.map(|list| list.attribute_set_region_set_pair.as_slice()).unwrap_or_default() {
+            let regions = pair.region_set.as_ref().map(|set| set.region_handle.as_slice());
+            let regions = regions.unwrap_or_default();
+            for &region in regions {
+                self.own_region(federate, Some(region))?;
+            }
+            for attribute in self.attributes_at(known, pair.attribute_set.as_ref())? {
+                all.extend(regions.iter().map(|&region| (attribute, region)));
+            }
+        }
+        Ok(all)
+    }
+
+    /// The regions of a request, which may be used with an interaction class.
+    fn regions_at(
+        &self,
+        federate: FederateHandle,
+        class: InteractionClassHandle,
+        regions: Option<&RegionHandleSet>,
+    ) -> Result<BTreeSet<RegionHandle>, RtiError> {
+        let listed = regions.map(|set| set.region_handle.as_slice()).unwrap_or_default();
+        let usage = Usage::of_interaction(&self.model, class);
+        let name =
+            || self.model.interaction_class(class).map_or(String::new(), |of| format!("`{}`", of.name));
+        self.usable_regions(federate, listed, usage, name)
+    }
+
+    /// The regions with which an interaction is sent (9.12).
+    pub(crate) fn sent_regions(
+        &self,
+        federate: FederateHandle,
+        class: InteractionClassHandle,
+        regions: Option<&RegionHandleSet>,
+    ) -> Result<RegionSet, RtiError> {
+        let regions = self.regions_at(federate, class, regions)?;
+        Ok(self.federate(federate).distribution.set(&regions))
+    }
+}
+
+/// The subscriptions of an attribute, at the class where `federate` subscribes it, that apply to an
+/// instance attribute with these update regions; `registered`: the class of the instance.
+pub(super) fn applicable(
+    (model, rates): (&Fdd, &[Rate]),
+    federate: &super::super::federate::Federate,
+    (class, registered): (ObjectClassHandle, ObjectClassHandle),
+    attribute: AttributeHandle,
+    update_regions: &RegionSet,
+) -> Option<Subscription> {
+    let Some(subscriptions) = federate.distribution.attributes.get(&class).filter(|s| s.has(attribute))
+    else {
+        return federate.subscription(class, attribute);
+    };
+    if update_regions.is_empty() {
+        return federate.subscription(class, attribute);
+    }
+    let here = Usage::of_attribute(model, class, attribute);
+    let there = Usage::of_attribute(model, registered, attribute);
+    subscriptions.applicable(attribute, rates, |region| {
+        federate
+            .distribution
+            .specified(region)
+            .is_some_and(|region| update_regions.iter().any(|update| overlap(&region, here, update, there)))
+    })
+}
