@@ -28,6 +28,14 @@ mod ownership;
 mod queues;
 #[path = "services/reading.rs"]
 mod reading;
+#[path = "services/regions.rs"]
+mod regions;
+#[path = "services/regions_messages.rs"]
+mod regions_messages;
+#[path = "services/regions_refused.rs"]
+mod regions_refused;
+#[path = "services/regions_scope.rs"]
+mod regions_scope;
 #[path = "services/resign.rs"]
 mod resign;
 #[path = "services/support.rs"]

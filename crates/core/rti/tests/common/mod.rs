@@ -12,10 +12,12 @@ mod calls;
 mod declare;
 pub(crate) mod fom;
 mod lookups;
+mod regions;
 mod show;
 mod time;
 
 pub(crate) use calls::Refused;
+pub(crate) use regions::Pairs;
 
 use base::{Moment, NodeKey};
 use bytes::Bytes;
@@ -84,13 +86,20 @@ impl World {
 
     /// Like [`World::new`], with these settings of the services.
     pub(crate) fn with_config(config: Config, switches: &[&str]) -> Self {
+        Self::with_model(config, &fom::main(switches))
+    }
+
+    /// A world with the federation execution `F` of this object model.
+    pub(crate) fn with_model(config: Config, text: &str) -> Self {
         let world = Self::empty(config);
         let creator = world.connected("creator");
-        let text = fom::main(switches);
         creator
-            .create("F", &[("main.xml", text.as_str())], "HLAinteger64Time")
+            .create("F", &[("main.xml", text)], "HLAinteger64Time")
             .expect("the tests' object model is sound");
-        world.learn(&[("main.xml", text.as_str())]);
+        if text.contains("IEEE1516-2010") {
+            world.0.borrow_mut().model = Fdd::standard(Edition::Hla2010);
+        }
+        world.learn(&[("main.xml", text)]);
         world
     }
 

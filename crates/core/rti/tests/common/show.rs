@@ -29,8 +29,8 @@ impl Inner {
     fn messages(&self, callback: &Callback) -> Option<String> {
         Some(match callback {
             Callback::ReflectAttributeValues(r) => {
-                assert_eq!(r.optional_sent_regions, None);
                 let end = self.end(r.transportation_type, r.producing_federate, &r.user_supplied_tag, None);
+                let end = end + &self.regions(r.optional_sent_regions.as_ref());
                 format!(
                     "reflect({}, {}, {end})",
                     number(r.object_instance),
@@ -42,6 +42,7 @@ impl Inner {
                 let end = self.end(r.transportation_type, r.producing_federate, &r.user_supplied_tag, time);
                 let orders = (r.sent_order_type, r.received_order_type);
                 let end = end + &order(orders, r.optional_retraction);
+                let end = end + &self.regions(r.optional_sent_regions.as_ref());
                 format!(
                     "reflect({}, {}, {end})",
                     number(r.object_instance),
@@ -50,6 +51,7 @@ impl Inner {
             }
             Callback::ReceiveInteraction(r) => {
                 let end = self.end(r.transportation_type, r.producing_federate, &r.user_supplied_tag, None);
+                let end = end + &self.regions(r.optional_sent_regions.as_ref());
                 format!(
                     "receive({}, {}, {end})",
                     self.sent(r.interaction_class),
@@ -61,6 +63,7 @@ impl Inner {
                 let end = self.end(r.transportation_type, r.producing_federate, &r.user_supplied_tag, time);
                 let orders = (r.sent_order_type, r.received_order_type);
                 let end = end + &order(orders, r.optional_retraction);
+                let end = end + &self.regions(r.optional_sent_regions.as_ref());
                 format!(
                     "receive({}, {}, {end})",
                     self.sent(r.interaction_class),
@@ -261,6 +264,23 @@ impl Inner {
         time: Option<&api::LogicalTime>,
     ) -> String {
         format!("{}, {}{}", transportation(how), self.federate(producer), tag_and_time(tag, time))
+    }
+
+    /// Conveyed regions, like `, [X=0..5 Y=3..4; X=7..9]`.
+    fn regions(&self, conveyed: Option<&api::ConveyedRegionSet>) -> String {
+        let range = |range: &api::DimensionAndRange| {
+            let dimension = self.model.dimension(range.dimension_handle.unwrap_or_default());
+            let bounds = range.range_bounds.expect("a conveyed range has bounds");
+            let name = &dimension.expect("callbacks name known dimensions").name;
+            format!("{name}={}..{}", bounds.lower, bounds.upper)
+        };
+        let region = |region: &api::ConveyedRegion| {
+            region.dimension_and_range.iter().map(range).collect::<Vec<_>>().join(" ")
+        };
+        let regions = |set: &api::ConveyedRegionSet| {
+            format!(", [{}]", set.conveyed_regions.iter().map(region).collect::<Vec<_>>().join("; "))
+        };
+        conveyed.map_or(String::new(), regions)
     }
 
     fn federate(&self, handle: Option<FederateHandle>) -> String {

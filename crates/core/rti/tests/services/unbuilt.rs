@@ -41,30 +41,6 @@ fn save_and_restore() {
 }
 
 #[test]
-fn data_distribution_management() {
-    refused! { "data distribution management":
-        CreateRegionRequest "createRegion",
-        CommitRegionModificationsRequest "commitRegionModifications",
-        DeleteRegionRequest "deleteRegion",
-        RegisterObjectInstanceWithRegionsRequest "registerObjectInstanceWithRegions",
-        RegisterObjectInstanceWithNameAndRegionsRequest "registerObjectInstanceWithNameAndRegions",
-        AssociateRegionsForUpdatesRequest "associateRegionsForUpdates",
-        UnassociateRegionsForUpdatesRequest "unassociateRegionsForUpdates",
-        SubscribeObjectClassAttributesWithRegionsRequest "subscribeObjectClassAttributesWithRegions",
-        SubscribeObjectClassAttributesWithRegionsAndRateRequest "subscribeObjectClassAttributesWithRegionsAndRate",
-        UnsubscribeObjectClassAttributesWithRegionsRequest "unsubscribeObjectClassAttributesWithRegions",
-        SubscribeInteractionClassWithRegionsRequest "subscribeInteractionClassWithRegions",
-        UnsubscribeInteractionClassWithRegionsRequest "unsubscribeInteractionClassWithRegions",
-        SendInteractionWithRegionsRequest "sendInteractionWithRegions",
-        SendInteractionWithRegionsAndTimeRequest "sendInteractionWithRegionsAndTime",
-        RequestAttributeValueUpdateWithRegionsRequest "requestAttributeValueUpdateWithRegions",
-        GetDimensionHandleSetRequest "getDimensionHandleSet",
-        GetRangeBoundsRequest "getRangeBounds",
-        SetRangeBoundsRequest "setRangeBounds",
-    }
-}
-
-#[test]
 fn before_joining_these_services_ask_for_a_membership() {
     let f = World::new(&[]).connected("A");
     let request = Call::TimeAdvanceRequestRequest(api::TimeAdvanceRequestRequest::default());
