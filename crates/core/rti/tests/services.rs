@@ -30,6 +30,8 @@ mod queues;
 mod reading;
 #[path = "services/regions.rs"]
 mod regions;
+#[path = "services/regions_many.rs"]
+mod regions_many;
 #[path = "services/regions_messages.rs"]
 mod regions_messages;
 #[path = "services/regions_refused.rs"]

@@ -17,7 +17,6 @@ mod show;
 mod time;
 
 pub(crate) use calls::Refused;
-pub(crate) use regions::Pairs;
 
 use base::{Moment, NodeKey};
 use bytes::Bytes;

@@ -194,10 +194,18 @@ impl Fed {
 
     /// Subscribes actively with an update rate.
     pub(crate) fn subscribe_at_with(&self, class: &str, pairs: Pairs<'_>, rate: &str) -> Refused {
+        self.subscribe_at_as(class, pairs, rate, true)
+    }
+
+    pub(crate) fn subscribe_passively_at_with(&self, class: &str, pairs: Pairs<'_>, rate: &str) -> Refused {
+        self.subscribe_at_as(class, pairs, rate, false)
+    }
+
+    fn subscribe_at_as(&self, class: &str, pairs: Pairs<'_>, rate: &str, active: bool) -> Refused {
         self.settled(api::SubscribeObjectClassAttributesWithRegionsAndRateRequest {
             object_class: self.class(class),
             attributes_and_regions: self.pairs(pairs),
-            active: true,
+            active,
             update_rate_designator: rate.to_owned(),
         })
     }
