@@ -260,6 +260,7 @@ impl Objects {
             }
             None => {
                 self.instances.insert(Instance::replica(record, class, home, states));
+                self.index_regions(record.instance);
                 self.offers.replace(record.instance, &record.tags);
                 self.discover_at_all_but(effects, record.instance, later);
                 Ok(())

@@ -1,7 +1,7 @@
 //! Object instances: their attributes with the owners, and the federates that know them.
 
 use super::federate::RateId;
-use super::regions::UpdateRegions;
+use super::regions::{RegionIndex, UpdateRegions};
 use super::table::Table;
 use crate::control::NodeId;
 use crate::wire::Record;
@@ -296,6 +296,8 @@ pub(crate) struct Instances {
     /// The same by class and home. It is needed for every instance that is forgotten, and for every
     /// publication that begins or ends.
     homes_of_class: BTreeMap<(ObjectClassHandle, NodeId), Count>,
+    /// Those with update regions.
+    pub(super) regions: RegionIndex,
     /// An estimate of their memory, in bytes.
     bytes: usize,
 }
@@ -342,6 +344,9 @@ impl Instances {
         }
         if let Some(of_class) = self.by_class.get_mut(&instance.class) {
             of_class.remove(&handle);
+        }
+        if instance.update_regions.is_some() {
+            self.regions.remove(instance.class, handle);
         }
         self.leave_home(instance.home, instance.class, instance.is_known());
         Some(instance)

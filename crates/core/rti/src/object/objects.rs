@@ -11,7 +11,7 @@ use super::instance::{Instance, Instances};
 use super::interest::Interest;
 use super::losses::Losses;
 use super::ownership::{Adoptions, Negotiations, Offers, OpenRequests};
-use super::regions::MovedRegions;
+use super::regions::{MovedRegions, RegionReviews};
 use super::relevance_review::RelevanceReviews;
 use super::remote_federates::RemoteFederate;
 use super::resign::Resignations;
@@ -61,6 +61,7 @@ pub(crate) struct Objects {
     pub(super) deletions: Deletions,
     pub(super) reviews: Reviews,
     pub(super) moved_regions: MovedRegions,
+    pub(super) region_reviews: RegionReviews,
     pub(super) class_requests: ClassRequests,
     pub(super) relevance_reviews: RelevanceReviews,
     pub(super) divestitures: Divestitures,
@@ -126,6 +127,7 @@ impl Objects {
             deletions: Deletions::default(),
             reviews: Reviews::default(),
             moved_regions: MovedRegions::default(),
+            region_reviews: RegionReviews::default(),
             class_requests: ClassRequests::default(),
             relevance_reviews: RelevanceReviews::default(),
             divestitures: Divestitures::default(),

@@ -312,6 +312,7 @@ impl Objects {
         self.offers.remove_federate(handle);
         self.end_acquisitions(handle, ResignAction::UnconditionallyDivestAttributes);
         self.reviews.remove_federate(handle);
+        self.region_reviews.remove_federate(handle);
         self.class_requests.remove_federate(handle);
         self.relevance_reviews.remove_federate(handle);
         for &class in federate.subscriptions.keys() {

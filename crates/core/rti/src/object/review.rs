@@ -1,5 +1,4 @@
-//! Reviews: the consequences of a changed subscription, or of moved subscription regions, for
-//! existing instances.
+//! Reviews: the consequences of a changed subscription for existing instances.
 //!
 //! A federation may have a million instances, and no one else may wait while one federate discovers
 //! them. A review therefore visits instances in slices. The first slice belongs to the call that
@@ -30,11 +29,6 @@ struct Review {
     gained: BTreeSet<AttributeHandle>,
     /// Attributes that it no longer subscribes, or subscribes in another way.
     changed: BTreeSet<AttributeHandle>,
-    /// The federate has moved regions and not changed its subscriptions. It is then told which
-    /// attributes leave its scope.
-    by_regions: bool,
-    /// Regions were moved again since the review began.
-    again: bool,
     cursor: Cursor,
     /// Instances that were discovered in the meantime.
     settled: HashSet<ObjectInstanceHandle, HandleState>,
@@ -118,8 +112,6 @@ impl Objects {
             // 2025, 10.1.3: no attributesOutOfScope for attributes that the federate itself
             // unsubscribed.
             changed: lost.chain(altered.map(|(&a, _)| a)).collect(),
-            by_regions: false,
-            again: false,
             cursor: self.instances.cursor_below(&self.model, class),
             settled: HashSet::default(),
         };
@@ -133,45 +125,10 @@ impl Objects {
         }
     }
 
-    /// `federate` has moved regions with which it subscribes attributes at `class`.
-    pub(super) fn review_regions(
-        &mut self,
-        effects: &mut Effects,
-        federate: FederateHandle,
-        class: ObjectClassHandle,
-    ) {
-        let key = (federate, class);
-        let pending = self.reviews.pending.get_mut(&key).and_then(|reviews| reviews.back_mut());
-        match pending {
-            // A review finds the differences by itself, so that one does for all that came before it.
-            Some(last) if last.by_regions => last.again = true,
-            pending => {
-                let is_first = pending.is_none();
-                let mut review = Review {
-                    gained: BTreeSet::new(),
-                    changed: BTreeSet::new(),
-                    by_regions: true,
-                    again: false,
-                    cursor: self.instances.cursor_below(&self.model, class),
-                    settled: HashSet::default(),
-                };
-                if is_first {
-                    self.visit_slice(effects, key, &mut review);
-                }
-                if !review.cursor.is_done() {
-                    self.reviews.push(key, review);
-                }
-            }
-        }
-    }
-
     /// Processes one slice of the reviews of `federate`.
     pub(super) fn continue_review(&mut self, effects: &mut Effects, federate: FederateHandle) {
         let Some((class, mut review)) = self.reviews.pop(federate) else { return };
         self.visit_slice(effects, (federate, class), &mut review);
-        if review.cursor.is_done() && std::mem::take(&mut review.again) {
-            review.cursor = self.instances.cursor_below(&self.model, class);
-        }
         if !review.cursor.is_done() {
             self.reviews.put_back((federate, class), review);
         }
@@ -187,8 +144,7 @@ impl Objects {
         }
         let (gained, changed, settled) = (BTreeSet::new(), BTreeSet::new(), HashSet::default());
         let cursor = Cursor::before(class, instance);
-        let review = Review { gained, changed, by_regions: false, again: false, cursor, settled };
-        self.reviews.push(key, review);
+        self.reviews.push(key, Review { gained, changed, cursor, settled });
     }
 
     fn visit_slice(
@@ -198,10 +154,7 @@ impl Objects {
         review: &mut Review,
     ) {
         for instance in review.cursor.advance(&self.instances, VISITED_PER_SLICE) {
-            // Moved regions concern only instances with regions; others were visited before.
-            let object = self.instances.get(instance);
-            let is_concerned = !review.by_regions || object.is_some_and(|o| o.update_regions.is_some());
-            if !is_concerned || review.settled.contains(&instance) {
+            if review.settled.contains(&instance) {
                 continue;
             }
             match self.instances.get(instance).and_then(|object| object.known_class(federate)) {
@@ -223,23 +176,64 @@ impl Objects {
         instance: ObjectInstanceHandle,
         review: &Review,
     ) {
-        let (before, now) = self.refresh_exceptions(instance, handle);
-        let Some(object) = self.instances.get(instance) else { return };
-        let Some(federate) = self.federates.get(&handle) else { return };
-        let none = ClassSubscription::new();
-        let subscribed = federate.subscriptions.get(&class).unwrap_or(&none);
-        let mut difference = Difference::between(&before, &now, subscribed);
-        // The first subscription of an attribute by a call, this one or one whose own review is still
-        // to come, is no change of what applied before.
-        let pending = self.reviews.pending.get(&(handle, class)).into_iter().flatten();
-        let new: BTreeSet<_> = pending.chain([review]).flat_map(|review| &review.gained).copied().collect();
-        difference.gained.retain(|attribute| !new.contains(attribute));
-        difference.lost.retain(|attribute| review.by_regions && !new.contains(attribute));
+        let new = self.new_attributes((handle, class), &review.gained);
+        let mut difference = self.applicable_difference(handle, class, instance, &new);
+        // 2025, 10.1.3: a federate is not told what its own call takes out of its scope.
+        difference.lost.clear();
         // Some may have been unsubscribed since, by a call whose own review is still to come.
-        let applies = |&attribute: &_| object.applicable(handle, subscribed, attribute).is_some();
-        difference.gained.extend(review.gained.iter().copied().filter(applies));
+        let subscribed = self.federates.get(&handle).and_then(|federate| federate.subscriptions.get(&class));
+        if let Some(object) = self.instances.get(instance)
+            && let Some(subscribed) = subscribed
+        {
+            let applies = |&attribute: &_| object.applicable(handle, subscribed, attribute).is_some();
+            difference.gained.extend(review.gained.iter().copied().filter(applies));
+        }
         difference.changed.extend(&review.changed);
         let gained = self.notify_difference(effects, handle, instance, &difference);
         self.scope_changed(effects, instance, &[(handle, gained)], &difference.changed);
+    }
+
+    /// Updates the scope of an instance that `handle` already knows, at `class`, after regions have
+    /// moved.
+    pub(super) fn review_applicable(
+        &mut self,
+        effects: &mut Effects,
+        handle: FederateHandle,
+        class: ObjectClassHandle,
+        instance: ObjectInstanceHandle,
+    ) {
+        let new = self.new_attributes((handle, class), &BTreeSet::new());
+        let difference = self.applicable_difference(handle, class, instance, &new);
+        let gained = self.notify_difference(effects, handle, instance, &difference);
+        self.scope_changed(effects, instance, &[(handle, gained)], &difference.changed);
+    }
+
+    /// Attributes that a federate has first subscribed by a call whose review is not finished. What
+    /// applies to them is no difference from what applied before.
+    fn new_attributes(
+        &self,
+        key: (FederateHandle, ObjectClassHandle),
+        gained: &BTreeSet<AttributeHandle>,
+    ) -> BTreeSet<AttributeHandle> {
+        let pending = self.reviews.pending.get(&key).into_iter().flatten();
+        pending.flat_map(|review| &review.gained).chain(gained).copied().collect()
+    }
+
+    /// Compares the subscriptions of a federate at `class` that apply to an instance with those that
+    /// applied when they were last compared, apart from `new` attributes.
+    fn applicable_difference(
+        &mut self,
+        handle: FederateHandle,
+        class: ObjectClassHandle,
+        instance: ObjectInstanceHandle,
+        new: &BTreeSet<AttributeHandle>,
+    ) -> Difference {
+        let (before, now) = self.refresh_exceptions(instance, handle);
+        let none = ClassSubscription::new();
+        let subscribed = self.federates.get(&handle).and_then(|federate| federate.subscriptions.get(&class));
+        let mut difference = Difference::between(&before, &now, subscribed.unwrap_or(&none));
+        difference.gained.retain(|attribute| !new.contains(attribute));
+        difference.lost.retain(|attribute| !new.contains(attribute));
+        difference
     }
 }

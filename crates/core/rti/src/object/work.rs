@@ -13,6 +13,8 @@ pub(super) enum Kind {
     Reviews,
     /// Instances with moved update regions.
     MovedRegions,
+    /// Reviews of moved subscription regions.
+    RegionReviews,
     /// Requests for the values of a class.
     ClassRequests,
     /// Advisories to owners after changed subscriptions of other nodes.
@@ -34,9 +36,10 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Reviews,
         Self::MovedRegions,
+        Self::RegionReviews,
         Self::ClassRequests,
         Self::Relevance,
         Self::StartingRelevance,
@@ -78,6 +81,7 @@ impl Objects {
                 }
             }
             Kind::MovedRegions => self.continue_moved_regions(effects),
+            Kind::RegionReviews => self.continue_region_reviews(effects, congested),
             Kind::ClassRequests => self.continue_class_requests(effects, congested),
             Kind::Relevance => self.continue_relevance(effects, congested),
             Kind::StartingRelevance => self.continue_starting_relevance(effects),
@@ -96,6 +100,7 @@ impl Objects {
         let (before, after) = Kind::ALL.split_at(last + 1);
         let ready = |kind| match kind {
             Kind::Reviews => self.next_review(&congested).is_some(),
+            Kind::RegionReviews => self.can_review_regions(&congested),
             Kind::ClassRequests => self.can_continue_class_requests(&congested),
             Kind::Relevance => self.can_continue_relevance(&congested),
             Kind::Divestitures => self.can_continue_divestitures(),
@@ -114,6 +119,7 @@ impl Objects {
         match kind {
             Kind::Reviews => !self.reviews.is_empty(),
             Kind::MovedRegions => !self.moved_regions.is_empty(),
+            Kind::RegionReviews => !self.region_reviews.is_empty(),
             Kind::ClassRequests => !self.class_requests.is_empty(),
             Kind::Relevance => !self.relevance_reviews.is_empty(),
             Kind::StartingRelevance => self.relevance_reviews.is_starting(),

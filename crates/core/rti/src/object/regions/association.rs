@@ -171,6 +171,7 @@ impl Objects {
         let regions: RegionsOfAttributes =
             regions.map(|attribute| (attribute, distribution.associated(instance, attribute))).collect();
         self.instances.change(instance, |object| object.set_update_regions(&regions));
+        self.index_regions(instance);
         self.refresh_exceptions(instance, federate);
     }
 

@@ -6,9 +6,11 @@ use super::super::objects::Objects;
 use super::table::Subscriber;
 use super::update_regions::{Exceptions, exception};
 use crate::effect::Effects;
-use crate::wire::RegionSet;
-use hla::handle::{AttributeHandle, FederateHandle, ObjectInstanceHandle, RegionHandle};
+use crate::wire::{Region, RegionSet, Specification};
+use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, RegionHandle};
+use router::ClientId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound;
 
 /// Maximum number of instances whose update regions one slice changes. Each may be a message to
 /// other nodes and several discoveries.
@@ -22,6 +24,35 @@ pub(crate) struct MovedRegions(VecDeque<(FederateHandle, ObjectInstanceHandle, B
 impl MovedRegions {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+/// Maximum number of instances that one slice reviews. Each may be a discovery of some microseconds.
+const REVIEWED_PER_SLICE: usize = 1_000;
+
+/// Instances that a federate's subscription regions may have reached or left when they moved, by the
+/// class of the subscription. Those after the first slice follow as the federate takes its callbacks.
+#[derive(Debug, Default)]
+pub(crate) struct RegionReviews {
+    pending: BTreeMap<(FederateHandle, ObjectClassHandle), BTreeSet<ObjectInstanceHandle>>,
+    /// The one that was continued last.
+    last: (FederateHandle, ObjectClassHandle),
+}
+
+impl RegionReviews {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    pub(crate) fn remove_federate(&mut self, federate: FederateHandle) {
+        self.pending.retain(|(of, _), _| *of != federate);
+    }
+
+    /// The one whose turn is next among those whose federate is `ready`.
+    fn next(&self, ready: impl Fn(FederateHandle) -> bool) -> Option<(FederateHandle, ObjectClassHandle)> {
+        let after = (Bound::Excluded(self.last), Bound::Unbounded);
+        let mut keys = self.pending.range(after).chain(&self.pending).map(|(&key, _)| key);
+        keys.find(|&(federate, _)| ready(federate))
     }
 }
 
@@ -62,19 +93,24 @@ impl Objects {
         &mut self,
         effects: &mut Effects,
         federate: FederateHandle,
-        moved: &BTreeSet<RegionHandle>,
+        moved: &[(RegionHandle, Option<Specification>)],
     ) {
         let distribution = &mut self.federate_mut(federate).distribution;
         let mut instances: BTreeMap<ObjectInstanceHandle, BTreeSet<AttributeHandle>> = BTreeMap::new();
-        let mut classes = BTreeSet::new();
-        for region in moved.iter().filter_map(|&region| distribution.region(region)) {
+        // Where regions of subscriptions were, and where they are now.
+        let mut subscribed: BTreeMap<ObjectClassHandle, Vec<(AttributeHandle, Region)>> = BTreeMap::new();
+        for (handle, before) in moved {
+            let Some(region) = distribution.region(*handle) else { continue };
             for &(instance, attribute) in &region.associated {
                 instances.entry(instance).or_default().insert(attribute);
             }
-            classes.extend(region.subscribers.iter().filter_map(|subscriber| match subscriber {
-                Subscriber::Attribute(class, _) => Some(*class),
-                Subscriber::Interaction(_) => None,
-            }));
+            for subscriber in &region.subscribers {
+                let Subscriber::Attribute(class, attribute) = *subscriber else { continue };
+                for ranges in before.iter().chain(&region.specification) {
+                    let region = Region { handle: *handle, ranges: ranges.clone() };
+                    subscribed.entry(class).or_default().push((attribute, region));
+                }
+            }
         }
         let mut sets = BTreeMap::new();
         for (instance, attributes) in &instances {
@@ -86,9 +122,55 @@ impl Objects {
                 false => self.moved_regions.0.push_back((federate, instance, attributes)),
             }
         }
-        for class in classes {
-            self.review_regions(effects, federate, class);
+        for (class, regions) in subscribed {
+            let regions = regions.iter().map(|(attribute, region)| (*attribute, region));
+            let found = self.find_instances(class, regions);
+            self.region_reviews.pending.entry((federate, class)).or_default().extend(found);
+            self.review_slice(effects, (federate, class));
         }
+    }
+
+    /// Whether a review of moved regions can go on.
+    pub(crate) fn can_review_regions(&self, congested: impl Fn(ClientId) -> bool) -> bool {
+        self.next_region_review(congested).is_some()
+    }
+
+    /// Continues one review of moved regions.
+    pub(crate) fn continue_region_reviews(
+        &mut self,
+        effects: &mut Effects,
+        congested: impl Fn(ClientId) -> bool,
+    ) {
+        if let Some(key) = self.next_region_review(congested) {
+            self.review_slice(effects, key);
+        }
+    }
+
+    fn next_region_review(
+        &self,
+        congested: impl Fn(ClientId) -> bool,
+    ) -> Option<(FederateHandle, ObjectClassHandle)> {
+        let ready = |federate| self.federates.get(&federate).is_some_and(|f| !congested(f.client));
+        self.region_reviews.next(ready)
+    }
+
+    /// Reviews the next instances for a federate that has moved regions of subscriptions at `class`.
+    fn review_slice(
+        &mut self,
+        effects: &mut Effects,
+        (federate, class): (FederateHandle, ObjectClassHandle),
+    ) {
+        self.region_reviews.last = (federate, class);
+        for _ in 0..REVIEWED_PER_SLICE {
+            let pending = self.region_reviews.pending.get_mut(&(federate, class));
+            let Some(instance) = pending.and_then(BTreeSet::pop_first) else { break };
+            match self.instances.get(instance).and_then(|object| object.known_class(federate)) {
+                None => self.try_discover(effects, federate, instance),
+                Some(known) if known == class => self.review_applicable(effects, federate, class, instance),
+                Some(_) => {}
+            }
+        }
+        self.region_reviews.pending.retain(|_, instances| !instances.is_empty());
     }
 
     /// Processes one slice of the instances with moved regions.
@@ -117,6 +199,7 @@ impl Objects {
         };
         let before: Vec<_> = concerned.map(before).collect();
         self.instances.change(instance, |object| object.set_update_regions(changed));
+        self.index_regions(instance);
         let mut gained = Vec::new();
         let mut all = BTreeSet::new();
         for (known, before) in before {

@@ -7,6 +7,7 @@
 //!   them;
 //! - [`update_regions`]: update regions as every node knows them, and the subscriptions that apply;
 //! - [`commit`]: the consequences of moved regions (9.3);
+//! - [`index`]: instances by their update regions;
 //! - [`request`]: requests for values with regions (9.13).
 //!
 //! A region has meaning only at the node of its creator. Elsewhere regions are values: an instance
@@ -21,13 +22,15 @@
 
 mod association;
 mod commit;
+mod index;
 mod overlap;
 mod request;
 mod subscription;
 mod table;
 mod update_regions;
 
-pub(crate) use commit::{Difference, MovedRegions};
+pub(crate) use commit::{Difference, MovedRegions, RegionReviews};
+pub(crate) use index::RegionIndex;
 pub(crate) use table::{Distribution, REGION_BYTES};
 pub(crate) use update_regions::{Exceptions, UpdateRegions, exception, exceptions_as_sent};
 

@@ -34,7 +34,7 @@ impl<'a> Usage<'a> {
     }
 
     /// The range of a region that lacks the dimension.
-    fn default_of(&self, dimension: DimensionHandle) -> Option<DimensionRange> {
+    pub(super) fn default_of(&self, dimension: DimensionHandle) -> Option<DimensionRange> {
         match self.model.dimension(dimension).filter(|_| self.has(dimension))?.default {
             DefaultRange::Excluded => None,
             DefaultRange::Range { lower, upper } => Some(DimensionRange { dimension, lower, upper }),

@@ -204,13 +204,12 @@ impl Objects {
             committed.push((handle, specification?));
         }
         let distribution = &mut self.federate_mut(federate).distribution;
-        let mut moved = BTreeSet::new();
+        let mut moved = Vec::new();
         for (handle, specification) in committed {
             if let Some(region) = distribution.regions.get_mut(&handle)
                 && region.specification.as_ref() != Some(&specification)
             {
-                region.specification = Some(specification);
-                moved.insert(handle);
+                moved.push((handle, region.specification.replace(specification)));
             }
         }
         self.regions_moved(effects, federate, &moved);
