@@ -17,7 +17,7 @@ pub(crate) struct Soak {
     /// by default, which is printed.
     #[arg(long)]
     base: Option<String>,
-    /// Only these kinds of runs: services of one node (federation, declaration, object, support, session) or topologies of
+    /// Only these kinds of runs: services of one node (federation, declaration, object, distribution, support, session) or topologies of
     /// many (tree, mesh, hypercube, graph).
     #[arg(long, value_delimiter = ',')]
     kinds: Vec<String>,

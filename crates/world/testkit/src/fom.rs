@@ -18,6 +18,8 @@ pub struct Switches {
     pub object_class_relevance: bool,
     /// Initial state of the interaction relevance advisory.
     pub interaction_relevance: bool,
+    /// Whether callbacks initially convey the regions of messages.
+    pub convey_regions: bool,
     /// The initial automatic resign directive, as object models spell it.
     pub resign: &'static str,
 }
@@ -32,29 +34,35 @@ pub const RESIGN: [&str; 6] = [
     "NoAction",
 ];
 
-/// Name, own attributes with their transportation, directed interactions.
-type ObjectRow = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
+/// Names of a row of a table.
+type Names = &'static [&'static str];
+/// Name, own attributes with their transportation, directed interactions, own dimensions.
+type ObjectRow = (&'static str, &'static [(&'static str, &'static str)], Names, Names);
 
 /// Object classes without their root, superclasses first: full name, own attributes with their
-/// transportation, directed interactions.
+/// transportation, directed interactions, dimensions beyond those of the superclass.
 const OBJECTS: [ObjectRow; 5] = [
-    ("Entity", &[("id", "HLAreliable"), ("position", "HLAbestEffort")], &["Order"]),
-    ("Entity.Vehicle", &[("speed", "HLAbestEffort"), ("fuel", "HLAreliable")], &["Order.Refuel"]),
-    ("Entity.Vehicle.Tank", &[("turret", "HLAbestEffort")], &[]),
-    ("Entity.Aircraft", &[("altitude", "HLAreliable")], &[]),
-    ("Weather", &[("wind", "HLAbestEffort"), ("report", "HLAreliable")], &[]),
+    ("Entity", &[("id", "HLAreliable"), ("position", "HLAbestEffort")], &["Order"], &["X", "Y"]),
+    ("Entity.Vehicle", &[("speed", "HLAbestEffort"), ("fuel", "HLAreliable")], &["Order.Refuel"], &["Kind"]),
+    ("Entity.Vehicle.Tank", &[("turret", "HLAbestEffort")], &[], &[]),
+    ("Entity.Aircraft", &[("altitude", "HLAreliable")], &[], &[]),
+    ("Weather", &[("wind", "HLAbestEffort"), ("report", "HLAreliable")], &[], &[]),
 ];
 
 /// Interaction classes without their root, superclasses first: full name, transportation, own
-/// parameters.
-const INTERACTIONS: [(&str, &str, &[&str]); 6] = [
-    ("Fire", "HLAreliable", &["weapon", "target"]),
-    ("Fire.Missile", "HLAreliable", &["guidance"]),
-    ("Fire.Missile.Cruise", "HLAbestEffort", &["route"]),
-    ("Talk", "HLAbestEffort", &["text"]),
-    ("Order", "HLAreliable", &["what"]),
-    ("Order.Refuel", "HLAreliable", &["litres"]),
+/// parameters, dimensions beyond those of the superclass.
+const INTERACTIONS: [(&str, &str, Names, Names); 6] = [
+    ("Fire", "HLAreliable", &["weapon", "target"], &["X", "Y"]),
+    ("Fire.Missile", "HLAreliable", &["guidance"], &["Kind"]),
+    ("Fire.Missile.Cruise", "HLAbestEffort", &["route"], &[]),
+    ("Talk", "HLAbestEffort", &["text"], &["X"]),
+    ("Order", "HLAreliable", &["what"], &[]),
+    ("Order.Refuel", "HLAreliable", &["litres"], &[]),
 ];
+
+/// Dimensions with their upper bounds and default ranges: none, everything, and a part.
+pub const DIMENSIONS: [(&str, u32, &str); 3] =
+    [("X", 100, "Excluded"), ("Y", 100, "[0..100)"), ("Kind", 10, "[0..1)")];
 
 /// Update rate designators and their rates in Hz.
 pub const RATES: [(&str, &str); 3] = [("Rare", "0.5"), ("Slow", "2"), ("Fast", "20")];
@@ -64,10 +72,11 @@ pub fn module(switches: &Switches) -> String {
     let mut xml = String::from("<objectModel xmlns=\"http://standards.ieee.org/IEEE1516-2025\">");
     xml += "<objects><objectClass><name>HLAobjectRoot</name>";
     nest(&mut xml, "objectClass", &OBJECTS.map(|(name, ..)| name), &mut |xml, place| {
-        let (_, attributes, directed) = OBJECTS[place];
+        let (_, attributes, directed, dimensions) = OBJECTS[place];
         for name in directed {
             let _ = write!(xml, "<directedInteraction><name>{name}</name></directedInteraction>");
         }
+        write_dimensions(xml, dimensions);
         for (name, transportation) in attributes {
             let _ = write!(
                 xml,
@@ -78,20 +87,40 @@ pub fn module(switches: &Switches) -> String {
     });
     xml += "</objectClass></objects><interactions><interactionClass><name>HLAinteractionRoot</name>";
     nest(&mut xml, "interactionClass", &INTERACTIONS.map(|(name, ..)| name), &mut |xml, place| {
-        let (_, transportation, parameters) = INTERACTIONS[place];
+        let (_, transportation, parameters, dimensions) = INTERACTIONS[place];
+        write_dimensions(xml, dimensions);
         let _ = write!(xml, "<transportation>{transportation}</transportation><order>Receive</order>");
         for name in parameters {
             let _ =
                 write!(xml, "<parameter><name>{name}</name><dataType>HLAopaqueData</dataType></parameter>");
         }
     });
-    xml += "</interactionClass></interactions><updateRates>";
+    xml += "</interactionClass></interactions><dimensions>";
+    for (name, bound, default) in DIMENSIONS {
+        let _ = write!(
+            xml,
+            "<dimension><name>{name}</name><upperBound>{bound}</upperBound><value>{default}</value></dimension>"
+        );
+    }
+    xml += "</dimensions><updateRates>";
     for (name, rate) in RATES {
         let _ = write!(xml, "<updateRate><name>{name}</name><rate>{rate}</rate></updateRate>");
     }
     xml += "</updateRates>";
     write_switches(&mut xml, switches);
     xml + "</objectModel>"
+}
+
+/// The element of a class that names its dimensions.
+fn write_dimensions(xml: &mut String, names: &[&str]) {
+    if names.is_empty() {
+        return;
+    }
+    *xml += "<dimensions>";
+    for name in names {
+        let _ = write!(xml, "<dimension>{name}</dimension>");
+    }
+    *xml += "</dimensions>";
 }
 
 fn write_switches(xml: &mut String, switches: &Switches) {
@@ -102,6 +131,7 @@ fn write_switches(xml: &mut String, switches: &Switches) {
         ("attributeRelevanceAdvisory", switches.attribute_relevance),
         ("objectClassRelevanceAdvisory", switches.object_class_relevance),
         ("interactionRelevanceAdvisory", switches.interaction_relevance),
+        ("conveyRegionDesignatorSets", switches.convey_regions),
     ] {
         let _ = write!(xml, "<{name} isEnabled=\"{on}\"/>");
     }
@@ -180,6 +210,7 @@ pub fn interaction_lineage(model: &Fdd, class: InteractionClassHandle) -> Vec<In
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hla::fom::DefaultRange;
 
     #[test]
     fn the_model_is_sound_and_complete() {
@@ -189,6 +220,7 @@ mod tests {
             attribute_relevance: false,
             object_class_relevance: true,
             interaction_relevance: false,
+            convey_regions: true,
             resign: RESIGN[3],
         };
         let fdd = extended(&of_module(&module(&switches)));
@@ -204,5 +236,14 @@ mod tests {
         assert!(fdd.object_class_by_name("Entity.Ship").is_some());
         assert!(fdd.switches().auto_provide && !fdd.switches().attribute_relevance_advisory);
         assert_eq!(fdd.update_rate("Fast"), Some(20.0));
+        assert!(fdd.switches().convey_region_designator_sets);
+        for (name, bound, default) in DIMENSIONS {
+            let dimension = fdd.dimension(fdd.dimension_by_name(name).unwrap()).unwrap();
+            assert_eq!(dimension.upper_bound, bound, "{name}");
+            assert_eq!(dimension.default == DefaultRange::Excluded, default == "Excluded", "{name}");
+        }
+        assert_eq!(fdd.object_class(tank).unwrap().dimensions.len(), 3, "inherited");
+        let missile = fdd.interaction_class_by_name("Fire.Missile").unwrap();
+        assert_eq!(fdd.interaction_class(missile).unwrap().dimensions.len(), 3, "two of them inherited");
     }
 }

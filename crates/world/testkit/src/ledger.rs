@@ -3,7 +3,9 @@
 
 use crate::fom;
 use crate::observation::{Observation, Seen, SessionId};
-use crate::request::{Declaration, Joining, Message, Stamp, attributes, joined_handle, message, registered};
+use crate::request::{
+    Declaration, Joining, Message, Regional, Stamp, attributes, joined_handle, message, registered,
+};
 use crate::script::Knowledge;
 use base::Moment;
 use hla::api::ResignAction;
@@ -60,10 +62,14 @@ pub struct Membership {
     certain: bool,
     /// The federate has asked to resign.
     pub leaving: bool,
-    /// Attributes that it subscribes without a break, and since when.
+    /// Attributes that it subscribes without a break and without regions, and since when.
     pub subscribed: BTreeMap<(ObjectClassHandle, AttributeHandle), Moment>,
-    /// Interaction classes that it subscribes without a break, and since when.
+    /// Interaction classes that it subscribes without a break and without regions, and since when.
     pub subscribed_interactions: BTreeMap<InteractionClassHandle, Moment>,
+    /// Object classes whose attributes it has ever subscribed with regions.
+    pub regional: BTreeSet<ObjectClassHandle>,
+    /// Interaction classes that it has ever subscribed with regions.
+    pub regional_interactions: BTreeSet<InteractionClassHandle>,
     /// Attributes that it publishes without a break, and since when.
     pub published: BTreeMap<(ObjectClassHandle, AttributeHandle), Moment>,
     /// Interaction classes that it publishes without a break, and since when.
@@ -464,6 +470,8 @@ impl Membership {
             leaving: false,
             subscribed: BTreeMap::new(),
             subscribed_interactions: BTreeMap::new(),
+            regional: BTreeSet::new(),
+            regional_interactions: BTreeSet::new(),
             published: BTreeMap::new(),
             published_interactions: BTreeMap::new(),
             known: BTreeMap::new(),
@@ -494,6 +502,13 @@ impl Membership {
             }
             Some(Declaration::UnpublishInteraction(class)) => {
                 self.published_interactions.remove(&class);
+            }
+            _ => {}
+        }
+        match Regional::of(request) {
+            Some(Regional::Subscribe(class, ..)) => drop(self.regional.insert(class)),
+            Some(Regional::SubscribeInteraction(class, ..)) => {
+                self.regional_interactions.insert(class);
             }
             _ => {}
         }

@@ -5,9 +5,12 @@ use bytes::Bytes;
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
 use hla::api::callback_request::CallbackRequest as Callback;
-use hla::api::{AttributeHandleSet, InteractionClassHandleSet};
+use hla::api::{
+    AttributeHandleSet, AttributeSetRegionSetPairList, InteractionClassHandleSet, RegionHandleSet,
+};
 use hla::handle::{
     AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
+    RegionHandle,
 };
 use std::collections::BTreeSet;
 
@@ -132,6 +135,68 @@ impl<'a> Declaration<'a> {
     }
 }
 
+/// The regions of a request.
+pub(crate) fn regions(set: &Option<RegionHandleSet>) -> &[RegionHandle] {
+    set.as_ref().map_or(&[], |set| &set.region_handle)
+}
+
+/// Attributes, and the regions that belong to each of them.
+pub(crate) type Pair<'a> = (&'a [AttributeHandle], &'a [RegionHandle]);
+
+/// The pairs of a request.
+pub(crate) fn pairs(list: &Option<AttributeSetRegionSetPairList>) -> Vec<Pair<'_>> {
+    let list = list.iter().flat_map(|list| &list.attribute_set_region_set_pair);
+    list.map(|pair| (attributes(&pair.attribute_set), regions(&pair.region_set))).collect()
+}
+
+/// Each attribute of the pairs with each of its regions.
+pub(crate) fn singles<'a>(
+    pairs: &'a [Pair<'a>],
+) -> impl Iterator<Item = (AttributeHandle, RegionHandle)> + 'a {
+    pairs.iter().flat_map(|(attributes, regions)| {
+        attributes.iter().flat_map(|&attribute| regions.iter().map(move |&region| (attribute, region)))
+    })
+}
+
+/// A subscription with regions, or the end of one (9.8 to 9.11).
+#[derive(Clone, Debug)]
+pub(crate) enum Regional<'a> {
+    Subscribe(ObjectClassHandle, Vec<Pair<'a>>, How<'a>),
+    Unsubscribe(ObjectClassHandle, Vec<Pair<'a>>),
+    /// The flag: whether actively.
+    SubscribeInteraction(InteractionClassHandle, &'a [RegionHandle], bool),
+    UnsubscribeInteraction(InteractionClassHandle, &'a [RegionHandle]),
+}
+
+impl<'a> Regional<'a> {
+    /// The subscription in `request`, if it is one.
+    pub(crate) fn of(request: &'a Call) -> Option<Self> {
+        Some(match request {
+            Call::SubscribeObjectClassAttributesWithRegionsRequest(r) => Self::Subscribe(
+                r.object_class.unwrap_or_default(),
+                pairs(&r.attributes_and_regions),
+                How { active: r.active, rate: "" },
+            ),
+            Call::SubscribeObjectClassAttributesWithRegionsAndRateRequest(r) => Self::Subscribe(
+                r.object_class.unwrap_or_default(),
+                pairs(&r.attributes_and_regions),
+                How { active: r.active, rate: &r.update_rate_designator },
+            ),
+            Call::UnsubscribeObjectClassAttributesWithRegionsRequest(r) => {
+                Self::Unsubscribe(r.object_class.unwrap_or_default(), pairs(&r.attributes_and_regions))
+            }
+            Call::SubscribeInteractionClassWithRegionsRequest(r) => {
+                let class = r.interaction_class.unwrap_or_default();
+                Self::SubscribeInteraction(class, regions(&r.regions), r.active)
+            }
+            Call::UnsubscribeInteractionClassWithRegionsRequest(r) => {
+                Self::UnsubscribeInteraction(r.interaction_class.unwrap_or_default(), regions(&r.regions))
+            }
+            _ => return None,
+        })
+    }
+}
+
 /// The stamp of a tag: the sender's host, and the sender's counter.
 pub type Stamp = (u32, u32);
 
@@ -181,10 +246,14 @@ pub(crate) fn message(request: &Call) -> Option<(Stamp, Message)> {
         Call::SendInteractionRequest(r) => {
             of(&r.user_supplied_tag, Message::Interaction(r.interaction_class.unwrap_or_default()))
         }
+        Call::SendInteractionWithRegionsRequest(r) => {
+            of(&r.user_supplied_tag, Message::Interaction(r.interaction_class.unwrap_or_default()))
+        }
         Call::SendDirectedInteractionRequest(r) => of(&r.user_supplied_tag, Message::Directed),
         Call::DeleteObjectInstanceRequest(r) => of(&r.user_supplied_tag, Message::Delete),
         Call::RequestInstanceAttributeValueUpdateRequest(r) => of(&r.user_supplied_tag, Message::Other),
         Call::RequestClassAttributeValueUpdateRequest(r) => of(&r.user_supplied_tag, Message::Other),
+        Call::RequestAttributeValueUpdateWithRegionsRequest(r) => of(&r.user_supplied_tag, Message::Other),
         _ => None,
     }
 }
@@ -238,6 +307,14 @@ pub(crate) fn registered(
         (
             Call::RegisterObjectInstanceWithNameRequest(q),
             Answer::RegisterObjectInstanceWithNameResponse(r),
+        ) => Some((q.object_class?, r.result?)),
+        (
+            Call::RegisterObjectInstanceWithRegionsRequest(q),
+            Answer::RegisterObjectInstanceWithRegionsResponse(r),
+        ) => Some((q.object_class?, r.result?)),
+        (
+            Call::RegisterObjectInstanceWithNameAndRegionsRequest(q),
+            Answer::RegisterObjectInstanceWithNameAndRegionsResponse(r),
         ) => Some((q.object_class?, r.result?)),
         _ => None,
     }

@@ -46,6 +46,12 @@ fn object() {
     check(Group::Object, 200);
 }
 
+/// Data distribution management (clause 9), with the services that it narrows.
+#[test]
+fn distribution() {
+    check(Group::Distribution, 200);
+}
+
 /// Support services (clause 10) against the object model and the tables.
 #[test]
 fn support() {

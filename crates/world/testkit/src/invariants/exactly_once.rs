@@ -5,12 +5,16 @@
 //!
 //! - for an attribute of an update: the receiver had discovered the instance before the call was
 //!   made, and from before the discovery until the arrival it subscribed the attribute at the known
-//!   class of the instance;
+//!   class of the instance, without regions; it never subscribed that class with regions, which may
+//!   have caused the discovery before the other subscription had its effect;
 //! - for an interaction: before the call was made the receiver had received another one of the
-//!   class from the same node; the sender published the class from before the sending of that one,
-//!   and the receiver subscribed it from before its arrival, both without a break;
+//!   class from the same node, which no subscription with regions can have brought; the sender
+//!   published the class from before the sending of that one, and the receiver subscribed it without
+//!   regions from before its arrival, both without a break;
 //! - for either, in the calm at the end: subscription, publication and discovery are older than the
 //!   calm.
+//!
+//! Nothing is promised to subscriptions with regions: `as_the_model` judges what they filter.
 //!
 //! (1516.1-2025, 6.11, 6.13; reliable transportation. This RTI itself defines what it promises over
 //! many nodes.)
@@ -60,6 +64,7 @@ impl Invariant for ExactlyOnce {
                 let tag = match request {
                     Call::UpdateAttributeValuesRequest(r) => Some(&r.user_supplied_tag),
                     Call::SendInteractionRequest(r) => Some(&r.user_supplied_tag),
+                    Call::SendInteractionWithRegionsRequest(r) => Some(&r.user_supplied_tag),
                     _ => None,
                 };
                 if let Some(stamp) = tag.and_then(|tag| stamp(tag)) {
@@ -239,7 +244,11 @@ impl ExactlyOnce {
                     return Err(format!("{session} got an interaction that nobody sent: {c:?}"));
                 };
                 let reliable = c.transportation_type == Some(TransportationTypeHandle::RELIABLE);
-                if let Some(life) = ledger.lives.get(by).filter(|_| reliable) {
+                let lineage = ledger.interaction_lineage(*class);
+                let is_plain = ledger.member(session).is_some_and(|member| {
+                    lineage.iter().all(|class| !member.regional_interactions.contains(class))
+                });
+                if let Some(life) = ledger.lives.get(by).filter(|_| reliable && is_plain) {
                     let heard = Heard { sent: *sent, came: at };
                     self.heard.entry((session, life.run, *class)).or_insert(heard);
                 }
@@ -281,5 +290,6 @@ fn is_promised(
     let Some(&(class, known)) = member.known.get(&instance) else { return false };
     let Some(&subscribed) = member.subscribed.get(&(class, attribute)) else { return false };
     let calm = ledger.calm.is_some_and(|calm| subscribed < calm && known < calm && at >= calm);
-    !member.doubtful.contains(&instance) && (known < at && subscribed < known || calm)
+    let follows = known < at && subscribed < known && !member.regional.contains(&class);
+    !member.doubtful.contains(&instance) && (follows || calm)
 }

@@ -129,6 +129,9 @@ impl Names {
             Call::ReleaseObjectInstanceNameRequest(r) => vec![r.object_instance_name.clone()],
             Call::ReleaseMultipleObjectInstanceNamesRequest(r) => r.object_instance_names.clone(),
             Call::RegisterObjectInstanceWithNameRequest(r) => vec![r.object_instance_name.clone()],
+            Call::RegisterObjectInstanceWithNameAndRegionsRequest(r) => {
+                vec![r.object_instance_name.clone()]
+            }
             _ => return,
         };
         let Some(federation) = ledger.member(session).map(|member| member.federation.clone()) else { return };

@@ -1,13 +1,11 @@
 //! No federate gets a class, an attribute or an interaction that it has not subscribed since it
-//! joined (1516.1-2025, 5.8, 5.10, 5.12). The model decides whether it was still subscribed at the
+//! joined (1516.1-2025, 5.8, 5.10, 5.12, 9.8, 9.10). The model decides whether it was still subscribed at the
 //! moment of sending.
 
 use super::Invariant;
 use crate::ledger::Ledger;
 use crate::observation::{Observation, Seen, SessionId};
-use crate::request::Declaration;
-use hla::api::call_request::CallRequest as Call;
-use hla::api::call_response::CallResponse as Answer;
+use crate::request::{Declaration, Regional, registered, singles};
 use hla::api::callback_request::CallbackRequest as Callback;
 use hla::handle::{AttributeHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle};
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,9 +37,15 @@ impl Invariant for SubscribedOnly {
                 if let Some(declaration) = Declaration::of(request) {
                     self.sessions.entry(*session).or_default().learn(&declaration);
                 }
+                if let Some(regional) = Regional::of(request) {
+                    self.sessions.entry(*session).or_default().learn_regional(&regional);
+                }
             }
             Observation::Got { session, request: Some(request), answer, .. } => {
-                self.sessions.entry(*session).or_default().registered(request, answer);
+                // A registrar knows its instance without a discovery, and may have lost the
+                // ownership.
+                let registered = registered(request, answer).map(|(class, instance)| (instance, class));
+                self.sessions.entry(*session).or_default().discovered.extend(registered);
             }
             Observation::Received { session, callback, .. } => {
                 let wants = self.sessions.entry(*session).or_default().wants(callback);
@@ -72,19 +76,16 @@ impl Subscribed {
         }
     }
 
-    /// A registrar knows its instance without a discovery, and may have lost the ownership.
-    fn registered(&mut self, request: &Call, answer: &Answer) {
-        let class = match request {
-            Call::RegisterObjectInstanceRequest(r) => r.object_class,
-            Call::RegisterObjectInstanceWithNameRequest(r) => r.object_class,
-            _ => return,
-        };
-        let instance = match answer {
-            Answer::RegisterObjectInstanceResponse(r) => r.result,
-            Answer::RegisterObjectInstanceWithNameResponse(r) => r.result,
-            _ => return,
-        };
-        self.discovered.extend(instance.zip(class));
+    fn learn_regional(&mut self, regional: &Regional<'_>) {
+        match regional {
+            Regional::Subscribe(class, pairs, _) => {
+                self.attributes.extend(singles(pairs).map(|(attribute, _)| (*class, attribute)));
+            }
+            Regional::SubscribeInteraction(class, regions, _) if !regions.is_empty() => {
+                self.interactions.insert(*class);
+            }
+            _ => {}
+        }
     }
 
     /// Whether the federate has subscribed the contents of the callback; `None`: such callbacks

@@ -47,9 +47,8 @@ impl Federation {
         }
         for (&handle, instance) in &self.instances {
             for (&caller, &class) in &instance.known {
-                let Some(federate) = self.federates.get(&caller) else { continue };
                 let others = instance.owners.iter().filter(|&(_, &owner)| owner != caller);
-                let seen = others.filter(|&(&at, _)| federate.subscribes.contains_key(&(class, at)));
+                let seen = others.filter(|&(&at, _)| self.applicable(caller, (class, at), handle).is_some());
                 advice.scope.extend(seen.map(|(&attribute, _)| (caller, handle, attribute)));
             }
             for (&attribute, &owner) in &instance.owners {
@@ -64,23 +63,29 @@ impl Federation {
     }
 
     /// Whether another federate actively subscribes, at the class or above, an attribute published
-    /// there (5.14).
+    /// there, in whatever region (5.14).
     fn wants_registration(&self, federate: FederateHandle, class: ObjectClassHandle) -> bool {
         let lineage = self.lineage(class);
         let published = |attribute| self.federates[&federate].publishes.contains(&(class, attribute));
         self.others(federate).any(|other| {
-            other
-                .subscribes
-                .iter()
-                .any(|(&(at, attribute), how)| how.active && lineage.contains(&at) && published(attribute))
+            let regional = other.regions.subscribes.iter();
+            let regional = regional.map(|(&(at, attribute, _), how)| (at, attribute, how));
+            let plain = other.subscribes.iter().map(|(&(at, attribute), how)| (at, attribute, how));
+            plain
+                .chain(regional)
+                .any(|(at, attribute, how)| how.active && lineage.contains(&at) && published(attribute))
         })
     }
 
-    /// Whether another federate actively subscribes the class or a superclass (5.16).
+    /// Whether another federate actively subscribes the class or a superclass, in whatever region
+    /// (5.16).
     fn wants_interaction(&self, federate: FederateHandle, class: InteractionClassHandle) -> bool {
         let lineage = self.interaction_lineage(class);
         self.others(federate).any(|other| {
-            other.subscribes_interactions.iter().any(|(at, &active)| active && lineage.contains(at))
+            let regional = other.regions.subscribes_interactions.iter();
+            let regional = regional.map(|(&(at, _), &active)| (at, active));
+            let plain = other.subscribes_interactions.iter().map(|(&at, &active)| (at, active));
+            plain.chain(regional).any(|(at, active)| active && lineage.contains(&at))
         })
     }
 
@@ -94,8 +99,7 @@ impl Federation {
     ) -> Interest {
         let mut rates = Vec::new();
         for (caller, &class) in self.instances[&handle].known.iter().filter(|(caller, _)| **caller != owner) {
-            let Some(federate) = self.federates.get(caller) else { continue };
-            match federate.subscribes.get(&(class, attribute)) {
+            match self.applicable(*caller, (class, attribute), handle) {
                 Some(how) if how.active => match how.rate {
                     Some(rate) => rates.push(rate),
                     None => return Interest::All,
@@ -219,12 +223,10 @@ impl Federation {
         handle: ObjectInstanceHandle,
     ) -> Option<ObjectClassHandle> {
         let instance = &self.instances[&handle];
-        let subscribes = &self.federates[&federate].subscribes;
+        let subscribes = |at, attribute| self.applicable(federate, (at, attribute), handle).is_some();
         self.lineage(instance.class).into_iter().find(|&at| {
-            instance
-                .owners
-                .iter()
-                .any(|(&attribute, &owner)| owner != federate && subscribes.contains_key(&(at, attribute)))
+            let mut owned = instance.owners.iter();
+            owned.any(|(&attribute, &owner)| owner != federate && subscribes(at, attribute))
         })
     }
 

@@ -6,10 +6,11 @@ use crate::request::Declaration;
 use hla::Exception;
 use hla::api::call_request::CallRequest as Call;
 use hla::handle::{AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle};
+use std::collections::BTreeSet;
 
 /// The update rate of `designator`: its name and value in Hz, `None` for the empty designator. An
 /// unknown designator is an error.
-fn rate(designator: &str) -> Result<Option<(&'static str, f64)>, Exception> {
+pub(super) fn rate(designator: &str) -> Result<Option<(&'static str, f64)>, Exception> {
     if designator.is_empty() {
         return Ok(None);
     }
@@ -67,7 +68,7 @@ impl Federation {
     }
 
     /// Classes of the management object model cannot be declared yet.
-    fn faults_of_attributes(
+    pub(super) fn faults_of_attributes(
         &self,
         class: ObjectClassHandle,
         listed: &[AttributeHandle],
@@ -78,7 +79,11 @@ impl Federation {
         faults
     }
 
-    fn faults_of_interaction(&self, class: InteractionClassHandle, declares: bool) -> Vec<Exception> {
+    pub(super) fn faults_of_interaction(
+        &self,
+        class: InteractionClassHandle,
+        declares: bool,
+    ) -> Vec<Exception> {
         let unknown = self.model.interaction_class(class).is_none();
         let mut faults: Vec<_> =
             unknown.then_some(Exception::InteractionClassNotDefined).into_iter().collect();
@@ -101,7 +106,7 @@ impl Federation {
     }
 
     /// Declarations are additive; a new one replaces the way in which its attributes were
-    /// subscribed (5.8).
+    /// subscribed (5.8). Subscriptions with regions are others, which these do not touch.
     fn apply(&mut self, federate: FederateHandle, declaration: &Declaration<'_>) {
         let me = self.me(federate);
         match *declaration {
@@ -154,8 +159,8 @@ impl Federation {
         }
     }
 
-    /// Owned attributes of instances known as exactly this class become unowned; the privilege goes
-    /// with the last of the others (5.3).
+    /// Owned attributes of instances known as exactly this class become unowned, and lose their
+    /// regions; the privilege goes with the last of the others (5.3).
     fn unpublish(
         &mut self,
         federate: FederateHandle,
@@ -171,11 +176,17 @@ impl Federation {
             publishes.retain(|&(at, _)| at != class);
         }
         let gone: Vec<_> = before.difference(publishes).map(|&(_, attribute)| attribute).collect();
-        for instance in self.instances.values_mut() {
+        let mut lost = BTreeSet::new();
+        for (&handle, instance) in &mut self.instances {
             if instance.known.get(&federate) == Some(&class) {
-                instance.owners.retain(|attribute, owner| *owner != federate || !gone.contains(attribute));
+                let owned = instance.owners.iter().filter(|&(_, &owner)| owner == federate);
+                let owned = owned.map(|(&attribute, _)| attribute);
+                lost.extend(owned.filter(|at| gone.contains(at)).map(|attribute| (handle, attribute)));
+                instance.owners.retain(|&attribute, _| !lost.contains(&(handle, attribute)));
             }
         }
+        let updates = &mut self.me(federate).regions.updates;
+        updates.retain(|&(instance, attribute, _)| !lost.contains(&(instance, attribute)));
     }
 }
 

@@ -1,6 +1,8 @@
 //! Federation management and synchronization points (clause 4).
 
-use super::{Caller, Effects, Federate, Federation, Model, Name, Owed, Point, Served, refuse_if, units};
+use super::{
+    Caller, Effects, Federate, Federation, Model, Name, Owed, Point, Regions, Served, refuse_if, units,
+};
 use crate::observation::SessionId;
 use crate::request::Joining;
 use hla::Exception;
@@ -145,6 +147,7 @@ impl Model {
             subscribes_interactions: BTreeMap::new(),
             publishes_directed: BTreeSet::new(),
             subscribes_directed: BTreeMap::new(),
+            regions: Regions::default(),
             default_transportation: BTreeMap::new(),
             interaction_transportation: BTreeMap::new(),
             reflected: BTreeMap::new(),

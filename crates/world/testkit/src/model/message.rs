@@ -1,6 +1,7 @@
 //! Updates, interactions and directed interactions (6.10 to 6.15).
 
 use super::{Effects, Federation, Served, refuse_if};
+use crate::request::regions;
 use bytes::Bytes;
 use hla::Exception;
 use hla::api::call_request::CallRequest as Call;
@@ -9,10 +10,14 @@ use hla::api::{
     callback_request::CallbackRequest as Callback,
 };
 use hla::handle::{
-    FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, TransportationTypeHandle,
+    FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, RegionHandle,
+    TransportationTypeHandle,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+
+/// The values of one passel have their transportation type and the set of their regions in common.
+type Kind = (TransportationTypeHandle, BTreeSet<RegionHandle>);
 
 impl Federation {
     /// Executes a call that sends a message. `None`: it is another call.
@@ -24,7 +29,14 @@ impl Federation {
     ) -> Option<Served> {
         Some(match request {
             Call::UpdateAttributeValuesRequest(r) => self.update(federate, r, fx),
-            Call::SendInteractionRequest(r) => self.send_interaction(federate, r, fx),
+            Call::SendInteractionRequest(r) => {
+                let class = r.interaction_class.unwrap_or_default();
+                self.send_interaction(federate, (class, &[]), &r.parameter_values, &r.user_supplied_tag, fx)
+            }
+            Call::SendInteractionWithRegionsRequest(r) => {
+                let to = (r.interaction_class.unwrap_or_default(), regions(&r.regions));
+                self.send_interaction(federate, to, &r.parameter_values, &r.user_supplied_tag, fx)
+            }
             Call::SendDirectedInteractionRequest(r) => self.send_directed(federate, r, fx),
             _ => return None,
         })
@@ -52,21 +64,16 @@ impl Federation {
             }
         }
         refuse_if(faults)?;
-        // There is one passel for each transportation type.
-        let mut passels: BTreeMap<TransportationTypeHandle, Vec<AttributeHandleValue>> = BTreeMap::new();
+        // There is one passel for each transportation type and set of regions.
+        let mut passels: BTreeMap<Kind, Vec<AttributeHandleValue>> = BTreeMap::new();
         for pair in pairs {
             let attribute = pair.attribute_handle.unwrap_or_default();
-            passels.entry(instance.transportation[&attribute]).or_default().push(pair);
+            let kind = (instance.transportation[&attribute], self.update_regions(handle, attribute));
+            passels.entry(kind).or_default().push(pair);
         }
-        for (transportation, passel) in passels {
+        for (kind, passel) in passels {
             for receiver in self.federates.keys().copied().collect::<Vec<_>>() {
-                self.reflect(
-                    (federate, receiver),
-                    (handle, transportation),
-                    &passel,
-                    &r.user_supplied_tag,
-                    fx,
-                );
+                self.reflect((federate, receiver), handle, (&kind, &passel), &r.user_supplied_tag, fx);
             }
         }
         Ok(None)
@@ -77,18 +84,18 @@ impl Federation {
     fn reflect(
         &mut self,
         (caller, receiver): (FederateHandle, FederateHandle),
-        (handle, transportation): (ObjectInstanceHandle, TransportationTypeHandle),
-        passel: &[AttributeHandleValue],
+        handle: ObjectInstanceHandle,
+        ((transportation, regions), passel): (&Kind, &[AttributeHandleValue]),
         tag: &Bytes,
         fx: &mut Effects,
     ) {
         let Some(class) = self.known_class(receiver, handle).filter(|_| receiver != caller) else { return };
-        let (now, best_effort) = (self.now, !self.is_reliable(transportation));
-        let federate = self.me(receiver);
+        let (now, best_effort) = (self.now, !self.is_reliable(*transportation));
         let mut part = Vec::new();
         for pair in passel {
             let attribute = pair.attribute_handle.unwrap_or_default();
-            let Some(how) = federate.subscribes.get(&(class, attribute)) else { continue };
+            let Some(how) = self.applicable(receiver, (class, attribute), handle) else { continue };
+            let federate = self.me(receiver);
             if let Some((_, hertz)) = how.rate.filter(|_| best_effort) {
                 let interval = Duration::from_secs_f64(1.0 / hertz);
                 let last = federate.reflected.get(&(handle, attribute));
@@ -106,23 +113,25 @@ impl Federation {
             object_instance: Some(handle),
             attribute_values: Some(api::AttributeHandleValueMap { attribute_handle_value: part }),
             user_supplied_tag: tag.clone(),
-            transportation_type: Some(transportation),
+            transportation_type: Some(*transportation),
             producing_federate: Some(caller),
-            optional_sent_regions: None,
+            optional_sent_regions: self.conveyed(receiver, regions),
         };
         self.notify_as(fx, receiver, Callback::ReflectAttributeValues(reflect), best_effort);
     }
 
-    /// Each receiver gets the interaction once, at the most specific class that it subscribes
-    /// (6.13).
+    /// Each receiver gets the interaction once, at the most specific class that it subscribes, in a
+    /// region that overlaps if it was sent with regions (6.13, 9.12).
     fn send_interaction(
         &self,
         caller: FederateHandle,
-        r: &api::SendInteractionRequest,
+        (class, regions): (InteractionClassHandle, &[RegionHandle]),
+        values: &Option<ParameterHandleValueMap>,
+        tag: &Bytes,
         fx: &mut Effects,
     ) -> Served {
-        let class = r.interaction_class.unwrap_or_default();
-        let mut faults = self.check_parameters(class, r.parameter_values.as_ref());
+        let mut faults = self.check_parameters(class, values.as_ref());
+        faults.extend(self.check_interaction_regions(caller, class, regions));
         if !self.federates[&caller].publishes_interactions.contains(&class) {
             faults.push(match self.is_mom_interaction(class) {
                 true => Exception::RTIinternalError,
@@ -132,17 +141,18 @@ impl Federation {
         refuse_if(faults)?;
         let transportation = self.transportation_of(caller, class);
         let best_effort = !self.is_reliable(transportation);
+        let regions: BTreeSet<_> = regions.iter().copied().collect();
         for (&receiver, federate) in self.federates.iter().filter(|(receiver, _)| **receiver != caller) {
-            let lineage = self.interaction_lineage(class);
-            let at = lineage.into_iter().find(|at| federate.subscribes_interactions.contains_key(at));
-            let Some(at) = at else { continue };
+            let wants =
+                |at: &InteractionClassHandle| self.wants_interaction_at(federate, *at, (class, &regions));
+            let Some(at) = self.interaction_lineage(class).into_iter().find(wants) else { continue };
             let receive = api::ReceiveInteraction {
                 interaction_class: Some(at),
-                parameter_values: Some(self.parameters_at(at, r.parameter_values.as_ref())),
-                user_supplied_tag: r.user_supplied_tag.clone(),
+                parameter_values: Some(self.parameters_at(at, values.as_ref())),
+                user_supplied_tag: tag.clone(),
                 transportation_type: Some(transportation),
                 producing_federate: Some(caller),
-                optional_sent_regions: None,
+                optional_sent_regions: self.conveyed(receiver, &regions),
             };
             self.notify_as(fx, receiver, Callback::ReceiveInteraction(receive), best_effort);
         }

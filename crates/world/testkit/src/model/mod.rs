@@ -7,16 +7,20 @@
 
 mod advice;
 mod declaration;
+mod distribution;
 mod federation;
 mod message;
 mod object;
 pub mod ownership;
+mod regions;
 mod support;
 mod switches;
 pub mod time;
 mod unit;
 
 pub use unit::units;
+
+use advice::Advice;
 
 use crate::fom;
 use crate::observation::SessionId;
@@ -31,6 +35,7 @@ use hla::handle::{
     AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
     TransportationTypeHandle,
 };
+use regions::Regions;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -85,6 +90,8 @@ struct Federate {
     publishes_directed: BTreeSet<(ObjectClassHandle, InteractionClassHandle)>,
     /// Subscribed directed interactions; true: universally.
     subscribes_directed: BTreeMap<(ObjectClassHandle, InteractionClassHandle), bool>,
+    /// Its regions, with its subscriptions and updates in them.
+    regions: Regions,
     default_transportation: BTreeMap<(ObjectClassHandle, AttributeHandle), TransportationTypeHandle>,
     interaction_transportation: BTreeMap<InteractionClassHandle, TransportationTypeHandle>,
     /// When it last got each attribute that it subscribes at a rate.
@@ -135,15 +142,19 @@ struct Federation {
     points: BTreeMap<String, Point>,
 }
 
+/// The handle of no federate, for effects from which no federate is excepted.
+const NOBODY: FederateHandle = FederateHandle(0);
+
 /// A group of services of a joined federate; `None`: the call is in another group.
 type Group = fn(&mut Federation, FederateHandle, &Call, &mut Effects) -> Option<Served>;
 
 /// All groups. A call that is in none of them is refused to every federate.
-const GROUPS: [Group; 7] = [
+const GROUPS: [Group; 8] = [
     Federation::synchronize,
     Federation::declare,
     Federation::handle_objects,
     Federation::send,
+    Federation::distribute,
     Federation::look_up,
     Federation::set_switch,
     Federation::get_switch,

@@ -1,7 +1,7 @@
 //! Instance names, registration, deletion, requests and transportation types (clause 6).
 
 use super::{Effects, Federation, Instance, Name, Served, answer, refuse_if};
-use crate::request::attributes as listed;
+use crate::request::{Pair, attributes as listed, singles};
 use bytes::Bytes;
 use hla::Exception;
 use hla::api::call_request::CallRequest as Call;
@@ -36,12 +36,12 @@ impl Federation {
                 self.release(federate, &r.object_instance_names)
             }
             Call::RegisterObjectInstanceRequest(r) => {
-                let handle = self.register(federate, r.object_class.unwrap_or_default(), None, fx);
+                let handle = self.register(federate, r.object_class.unwrap_or_default(), None, &[], fx);
                 handle.and_then(|handle| answer!(RegisterObjectInstanceResponse, handle))
             }
             Call::RegisterObjectInstanceWithNameRequest(r) => {
                 let name = Some(r.object_instance_name.as_str());
-                let handle = self.register(federate, r.object_class.unwrap_or_default(), name, fx);
+                let handle = self.register(federate, r.object_class.unwrap_or_default(), name, &[], fx);
                 handle.and_then(|handle| answer!(RegisterObjectInstanceWithNameResponse, handle))
             }
             Call::DeleteObjectInstanceRequest(r) => {
@@ -107,12 +107,14 @@ impl Federation {
         Ok(None)
     }
 
-    /// The registrant owns the attributes that it publishes. Names by the RTI have node and number.
-    fn register(
+    /// The registrant owns the attributes that it publishes. It may associate some of them with
+    /// regions, before anybody discovers the instance. Names by the RTI have node and number.
+    pub(super) fn register(
         &mut self,
         federate: FederateHandle,
         class: ObjectClassHandle,
         name: Option<&str>,
+        pairs: &[Pair<'_>],
         fx: &mut Effects,
     ) -> Result<ObjectInstanceHandle, Vec<Exception>> {
         let mut faults = Vec::new();
@@ -124,6 +126,12 @@ impl Federation {
         } else if published.is_empty() {
             faults.push(Exception::ObjectClassNotPublished);
         }
+        let available = self.available(class);
+        let unpublished = |at: &AttributeHandle| available.contains(at) && !published.contains(at);
+        if pairs.iter().flat_map(|(attributes, _)| *attributes).any(unpublished) {
+            faults.push(Exception::AttributeNotPublished);
+        }
+        faults.extend(self.check_pairs(federate, class, pairs, Exception::ObjectClassNotDefined));
         match name.map(|name| self.names.get(name)) {
             Some(Some(Name::Used)) => faults.push(Exception::ObjectInstanceNameInUse),
             Some(reserved) if reserved != Some(&Name::Reserved(federate)) => {
@@ -148,6 +156,8 @@ impl Federation {
             known: BTreeMap::from([(federate, class)]),
         };
         self.instances.insert(handle, instance);
+        let associations = singles(pairs).map(|(attribute, region)| (handle, attribute, region));
+        self.me(federate).regions.updates.extend(associations);
         let now = self.notify_changes(&before, federate, fx);
         self.discover_all(now, federate, fx);
         self.notify_interest(&before, fx);
@@ -204,6 +214,7 @@ impl Federation {
         }
         self.names.remove(&instance.name);
         self.forget_reflections(handle, None);
+        self.drop_associations(handle, None);
     }
 
     fn forget_reflections(&mut self, handle: ObjectInstanceHandle, of: Option<FederateHandle>) {
@@ -230,6 +241,7 @@ impl Federation {
         let before = self.advice();
         self.instances.get_mut(&handle).expect("known").known.remove(&federate);
         self.forget_reflections(handle, Some(federate));
+        self.drop_associations(handle, Some(federate));
         let now = self.notify_changes(&before, federate, fx);
         self.discover_all(now, federate, fx);
         self.notify_interest(&before, fx);

@@ -135,7 +135,8 @@ impl Federation {
                 if !self.available(class).contains(&attribute) {
                     return Err(vec![Exception::AttributeNotDefined]);
                 }
-                let how = self.federates[&federate].subscribes.get(&(class, attribute));
+                let instance = r.object_instance.unwrap_or_default();
+                let how = self.applicable(federate, (class, attribute), instance);
                 let rate = how.and_then(|how| how.rate).map_or(0.0, |(_, hertz)| hertz);
                 answer!(GetUpdateRateValueForAttributeResponse, rate)
             }),

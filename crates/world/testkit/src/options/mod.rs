@@ -111,10 +111,11 @@ pub enum Setup {
 
 impl Setup {
     /// All setups with their names.
-    pub const ALL: [(&str, Self); 9] = [
+    pub const ALL: [(&str, Self); 10] = [
         ("federation", Self::One(Group::Federation)),
         ("declaration", Self::One(Group::Declaration)),
         ("object", Self::One(Group::Object)),
+        ("distribution", Self::One(Group::Distribution)),
         ("support", Self::One(Group::Support)),
         ("session", Self::One(Group::Session)),
         ("tree", Self::Many(Kind::Tree)),

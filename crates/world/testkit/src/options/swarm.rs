@@ -164,6 +164,7 @@ fn switches(draw: &mut Draw) -> Switches {
         attribute_relevance: draw.chance(50),
         object_class_relevance: draw.chance(70),
         interaction_relevance: draw.chance(70),
+        convey_regions: draw.chance(40),
         resign: RESIGN[draw.below(6) as usize],
     }
 }

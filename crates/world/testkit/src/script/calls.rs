@@ -160,13 +160,19 @@ fn name(k: &Knowledge, draw: &mut Draw) -> String {
     draw.pick(&NAMES[..sound]).copied().unwrap_or_default().to_owned()
 }
 
-fn names(op: Op, k: &Knowledge, draw: &mut Draw) -> Option<Call> {
+/// A name that the federate has reserved, or any by mistake.
+pub(super) fn held_name(k: &Knowledge, draw: &mut Draw) -> Option<String> {
     let reserved: Vec<_> = k.reserved.iter().cloned().collect();
-    let held = match draw.pick(&reserved) {
+    match draw.pick(&reserved) {
         Some(held) if !draw.chance(k.mistakes) => Some(held.clone()),
         _ if draw.chance(k.mistakes) => Some(name(k, draw)),
         _ => None,
-    };
+    }
+}
+
+fn names(op: Op, k: &Knowledge, draw: &mut Draw) -> Option<Call> {
+    let reserved: Vec<_> = k.reserved.iter().cloned().collect();
+    let held = held_name(k, draw);
     let published: Vec<_> = k.published.iter().copied().collect();
     let class = draw.pick(&published).copied().filter(|_| !draw.chance(k.mistakes));
     let class = class.or_else(|| draw.chance(k.mistakes).then(|| k.object_class(draw)));
@@ -235,7 +241,7 @@ fn messages(op: Op, k: &mut Knowledge, draw: &mut Draw) -> Option<Call> {
     }
 }
 
-fn parameters(
+pub(super) fn parameters(
     k: &Knowledge,
     class: InteractionClassHandle,
     stamp: &Bytes,

@@ -1,9 +1,10 @@
 //! The knowledge of a federate from its answers and callbacks.
 
+use super::regions::Regions;
 use crate::draw::Draw;
 use crate::fom;
 use crate::options::Options;
-use crate::request::{joined_handle, registered};
+use crate::request::{attributes, joined_handle, registered};
 use bytes::{BufMut, Bytes, BytesMut};
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
@@ -49,6 +50,8 @@ pub struct Knowledge {
     pub mistakes: u64,
     /// Classes that it has published, as far as it remembers.
     pub published: BTreeSet<ObjectClassHandle>,
+    /// Attributes that it has published.
+    pub published_attributes: BTreeSet<(ObjectClassHandle, AttributeHandle)>,
     /// Interaction classes that it has published.
     pub published_interactions: BTreeSet<InteractionClassHandle>,
     /// Instances that it registered, with their classes.
@@ -63,6 +66,8 @@ pub struct Knowledge {
     pub announced: BTreeSet<String>,
     /// Federates that it has heard of.
     pub peers: BTreeSet<FederateHandle>,
+    /// Its regions.
+    pub regions: Regions,
 }
 
 impl Knowledge {
@@ -82,6 +87,7 @@ impl Knowledge {
             padding: options.padding,
             mistakes: options.mistakes,
             published: BTreeSet::new(),
+            published_attributes: BTreeSet::new(),
             published_interactions: BTreeSet::new(),
             own: BTreeMap::new(),
             others: BTreeMap::new(),
@@ -89,6 +95,7 @@ impl Knowledge {
             reserved: BTreeSet::new(),
             announced: BTreeSet::new(),
             peers: BTreeSet::new(),
+            regions: Regions::default(),
         }
     }
 
@@ -137,6 +144,11 @@ impl Knowledge {
         some
     }
 
+    /// Whether it has published an attribute of `class`, as far as it remembers.
+    pub fn is_published(&self, class: ObjectClassHandle, attribute: AttributeHandle) -> bool {
+        self.published_attributes.contains(&(class, attribute))
+    }
+
     /// An instance that the federate knows, or (by mistake) one that it does not know, with a class
     /// for it.
     pub fn instance(&self, draw: &mut Draw) -> Option<(ObjectInstanceHandle, ObjectClassHandle)> {
@@ -164,12 +176,21 @@ impl Knowledge {
             (Call::RegisterObjectInstanceWithNameRequest(q), _) => {
                 self.reserved.remove(&q.object_instance_name);
             }
+            (Call::RegisterObjectInstanceWithNameAndRegionsRequest(q), _) => {
+                self.reserved.remove(&q.object_instance_name);
+            }
             (Call::DeleteObjectInstanceRequest(q), _) => self.lost(q.object_instance),
             (Call::LocalDeleteObjectInstanceRequest(q), _) => {
                 // The instance may have been discovered again already.
                 self.gone.extend(q.object_instance);
+                self.regions.lost(q.object_instance.unwrap_or_default());
             }
-            (Call::PublishObjectClassAttributesRequest(q), _) => self.published.extend(q.object_class),
+            (Call::PublishObjectClassAttributesRequest(q), _) => {
+                self.published.extend(q.object_class);
+                let class = q.object_class.unwrap_or_default();
+                let listed = attributes(&q.attributes).iter().map(|&attribute| (class, attribute));
+                self.published_attributes.extend(listed);
+            }
             (Call::PublishInteractionClassRequest(q), _) => {
                 self.published_interactions.extend(q.interaction_class);
             }
@@ -177,6 +198,9 @@ impl Knowledge {
                 self.reserved.remove(&q.object_instance_name);
             }
             _ => {}
+        }
+        if !matches!(answer, Answer::ExceptionData(_)) {
+            self.regions.learn(request, answer);
         }
         if let Some(handle) = joined_handle(answer) {
             self.standing = Standing::Joined(handle);
@@ -214,6 +238,7 @@ impl Knowledge {
         let Some(instance) = instance else { return };
         self.own.remove(&instance);
         self.others.remove(&instance);
+        self.regions.lost(instance);
         self.gone.push(instance);
     }
 
@@ -221,6 +246,7 @@ impl Knowledge {
     pub fn forget_federation(&mut self) {
         self.standing = Standing::Connected;
         self.published.clear();
+        self.published_attributes.clear();
         self.published_interactions.clear();
         self.own.clear();
         self.others.clear();
@@ -228,5 +254,6 @@ impl Knowledge {
         self.reserved.clear();
         self.announced.clear();
         self.peers.clear();
+        self.regions = Regions::default();
     }
 }

@@ -173,12 +173,8 @@ pub(super) fn set_switch(draw: &mut Draw) -> Call {
 
 /// A service that this RTI answers with RTIinternalError.
 pub(super) fn later(_: &Knowledge, draw: &mut Draw) -> Call {
-    match draw.below(6) {
+    match draw.below(2) {
         0 => Call::RequestFederationSaveRequest(api::RequestFederationSaveRequest { label: "s".to_owned() }),
-        1 => Call::GetDimensionHandleSetRequest(Default::default()),
-        2 => Call::QueryFederationSaveStatusRequest(Default::default()),
-        3 => Call::CreateRegionRequest(Default::default()),
-        4 => Call::DeleteRegionRequest(Default::default()),
-        _ => Call::GetRangeBoundsRequest(Default::default()),
+        _ => Call::QueryFederationSaveStatusRequest(Default::default()),
     }
 }

@@ -2,8 +2,10 @@
 //! knowledge of the federate.
 
 pub(crate) mod calls;
+mod distribution;
 mod knowledge;
 mod lookups;
+mod regions;
 
 pub use knowledge::{Knowledge, Standing};
 
@@ -19,6 +21,8 @@ pub enum Group {
     Declaration,
     /// Object management (clause 6).
     Object,
+    /// Data distribution management (clause 9).
+    Distribution,
     /// Support services (clause 10), and services that are not offered.
     Support,
     /// Everything, over faulty connections.
@@ -58,6 +62,21 @@ pub enum Op {
     QueryTransportation,
     ChangeInteractionTransportation,
     QueryInteractionTransportation,
+    PrepareRegion,
+    CreateRegion,
+    SetBounds,
+    CommitRegions,
+    DeleteRegion,
+    LookUpRegion,
+    RegisterWithRegions,
+    Associate,
+    Unassociate,
+    SubscribeWithRegions,
+    UnsubscribeWithRegions,
+    SubscribeInteractionWithRegions,
+    UnsubscribeInteractionWithRegions,
+    SendInteractionWithRegions,
+    RequestWithRegions,
     RegisterSync,
     AchieveSync,
     ListFederations,
@@ -108,6 +127,24 @@ const OBJECTS: &[(Op, u64)] = &[
     (Op::QueryInteractionTransportation, 1),
 ];
 
+const DISTRIBUTE: &[(Op, u64)] = &[
+    (Op::PrepareRegion, 24),
+    (Op::CreateRegion, 1),
+    (Op::SetBounds, 4),
+    (Op::CommitRegions, 6),
+    (Op::DeleteRegion, 2),
+    (Op::LookUpRegion, 3),
+    (Op::RegisterWithRegions, 8),
+    (Op::Associate, 8),
+    (Op::Unassociate, 3),
+    (Op::SubscribeWithRegions, 12),
+    (Op::UnsubscribeWithRegions, 3),
+    (Op::SubscribeInteractionWithRegions, 6),
+    (Op::UnsubscribeInteractionWithRegions, 2),
+    (Op::SendInteractionWithRegions, 10),
+    (Op::RequestWithRegions, 3),
+];
+
 const FEDERATION: &[(Op, u64)] = &[
     (Op::RegisterSync, 8),
     (Op::AchieveSync, 14),
@@ -126,7 +163,10 @@ impl Group {
     pub fn mix(self, draw: &mut Draw) -> Vec<(Op, u64)> {
         let factor = |group: Group| match (self, group) {
             (own, of) if own == of => 4,
+            (Group::Session, Group::Distribution) => 2,
             (Group::Session, _) => 3,
+            (Group::Distribution, Group::Object) => 3,
+            (Group::Declaration | Group::Object | Group::Support, Group::Distribution) => 1,
             (Group::Declaration, Group::Object) | (Group::Object, Group::Declaration) => 3,
             (_, Group::Declaration) => 2,
             (Group::Support, Group::Object) => 2,
@@ -137,6 +177,7 @@ impl Group {
             (Group::Object, OBJECTS),
             (Group::Federation, FEDERATION),
             (Group::Support, SUPPORT),
+            (Group::Distribution, DISTRIBUTE),
         ];
         let mut mix = Vec::new();
         for (group, ops) in parts {
@@ -147,6 +188,10 @@ impl Group {
         }
         // Every run has some resignations, and calls to begin again.
         mix.extend([(Op::Resign, 1), (Op::Publish, 1), (Op::Subscribe, 1), (Op::Register, 1)]);
+        if self == Group::Distribution {
+            // Without regions nothing else of this group can happen.
+            mix.push((Op::PrepareRegion, 60));
+        }
         mix
     }
 }
@@ -171,6 +216,21 @@ pub fn make(op: Op, known: &mut Knowledge, draw: &mut Draw) -> Option<Call> {
         Op::Later => Some(lookups::later(known, draw)),
         Op::GetSwitch => Some(lookups::get_switch(draw)),
         Op::SetSwitch => Some(lookups::set_switch(draw)),
+        Op::PrepareRegion
+        | Op::CreateRegion
+        | Op::SetBounds
+        | Op::CommitRegions
+        | Op::DeleteRegion
+        | Op::LookUpRegion
+        | Op::RegisterWithRegions
+        | Op::Associate
+        | Op::Unassociate
+        | Op::SubscribeWithRegions
+        | Op::UnsubscribeWithRegions
+        | Op::SubscribeInteractionWithRegions
+        | Op::UnsubscribeInteractionWithRegions
+        | Op::SendInteractionWithRegions
+        | Op::RequestWithRegions => distribution::make(op, known, draw),
         _ => calls::make(op, known, draw),
     }
 }
