@@ -99,7 +99,8 @@ pub fn module(switches: &Switches) -> String {
     for (name, bound, default) in DIMENSIONS {
         let _ = write!(
             xml,
-            "<dimension><name>{name}</name><upperBound>{bound}</upperBound><value>{default}</value></dimension>"
+            "<dimension><name>{name}</name><upperBound>{bound}</upperBound>\
+             <value>{default}</value></dimension>"
         );
     }
     xml += "</dimensions><updateRates>";

@@ -9,8 +9,8 @@
 //!   have caused the discovery before the other subscription had its effect;
 //! - for an interaction: before the call was made the receiver had received another one of the
 //!   class from the same node, which no subscription with regions can have brought; the sender
-//!   published the class from before the sending of that one, and the receiver subscribed it without
-//!   regions from before its arrival, both without a break;
+//!   published the class from before the sending of that one, and the receiver subscribed it
+//!   without regions from before its arrival, both without a break;
 //! - for either, in the calm at the end: subscription, publication and discovery are older than the
 //!   calm.
 //!

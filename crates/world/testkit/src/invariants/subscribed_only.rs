@@ -1,6 +1,6 @@
 //! No federate gets a class, an attribute or an interaction that it has not subscribed since it
-//! joined (1516.1-2025, 5.8, 5.10, 5.12, 9.8, 9.10). The model decides whether it was still subscribed at the
-//! moment of sending.
+//! joined, with or without regions (1516.1-2025, 5.8, 5.10, 5.12, 9.8, 9.10). The model decides
+//! whether it was still subscribed at the moment of sending, and whether the regions overlapped.
 
 use super::Invariant;
 use crate::ledger::Ledger;

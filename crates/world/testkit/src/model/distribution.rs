@@ -209,8 +209,8 @@ impl Federation {
         regions.iter().flat_map(|&region| self.check_region(caller, region, &context)).collect()
     }
 
-    /// The exceptions for pairs that are to be removed: neither the state of a region matters nor its
-    /// dimensions.
+    /// The exceptions for pairs that are to be removed: neither the state of a region nor its
+    /// dimensions matter.
     fn faults_of_removal(
         &self,
         caller: FederateHandle,

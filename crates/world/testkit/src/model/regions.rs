@@ -57,7 +57,7 @@ fn effective(model: &Fdd, specification: &Ranges, available: &[DimensionHandle])
     ranges
 }
 
-/// Whether two regions have a dimension in common, and overlap in each one that they have in common.
+/// Whether two regions have a dimension in common, and overlap in each one that both have.
 fn overlap(one: &Ranges, other: &Ranges) -> bool {
     let common: Vec<_> =
         one.iter().filter_map(|(dimension, a)| other.get(dimension).map(|b| (a, b))).collect();

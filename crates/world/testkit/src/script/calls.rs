@@ -205,7 +205,10 @@ fn messages(op: Op, k: &mut Knowledge, draw: &mut Draw) -> Option<Call> {
     match op {
         Op::Update => {
             let (instance, class) = k.instance(draw)?;
-            let pairs = k.attributes(class, draw).into_iter().map(|attribute| api::AttributeHandleValue {
+            // What it published when it registered an instance, it owns.
+            let owned = k.own.contains_key(&instance) && draw.chance(75);
+            let attributes = if owned { k.owned(class, draw) } else { k.attributes(class, draw) };
+            let pairs = attributes.into_iter().map(|attribute| api::AttributeHandleValue {
                 attribute_handle: Some(attribute),
                 value: k.value(&stamp, draw),
             });

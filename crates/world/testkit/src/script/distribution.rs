@@ -3,7 +3,7 @@
 use super::Op;
 use super::calls::{call, federate, held_name, parameters, set};
 use super::knowledge::Knowledge;
-use super::regions::region_set;
+use super::regions::{OwnRegion, region_set};
 use crate::draw::Draw;
 use crate::fom;
 use hla::api::call_request::CallRequest as Call;
@@ -37,19 +37,17 @@ pub(super) fn make(op: Op, k: &mut Knowledge, draw: &mut Draw) -> Option<Call> {
 
 /// The next step towards some committed regions, or a step that moves one of them.
 fn prepare(k: &Knowledge, draw: &mut Draw) -> Option<Call> {
-    let open =
-        |committed: bool| k.regions.own.values().any(|r| r.is_complete() == committed && !r.is_committed);
-    if open(false) {
+    let any = |wanted: fn(&OwnRegion) -> bool| k.regions.own.values().any(wanted);
+    if any(|region| !region.is_complete()) {
         return set_bounds(k, draw);
     }
-    if open(true) {
+    if any(|region| !region.is_committed) {
         return commit(k, draw);
     }
     if k.regions.own.len() < ENOUGH {
         return create(k, draw);
     }
-    let is_changed = k.regions.own.values().any(|region| region.is_changed);
-    if is_changed && draw.chance(70) { commit(k, draw) } else { set_bounds(k, draw) }
+    if any(|region| region.is_changed) && draw.chance(70) { commit(k, draw) } else { set_bounds(k, draw) }
 }
 
 /// The dimension of the run's model with this name.
@@ -97,7 +95,7 @@ fn foreign(k: &Knowledge, draw: &mut Draw) -> RegionHandle {
 fn region(
     k: &Knowledge,
     draw: &mut Draw,
-    wanted: impl Fn(RegionHandle, &super::regions::OwnRegion) -> bool,
+    wanted: impl Fn(RegionHandle, &OwnRegion) -> bool,
 ) -> Option<RegionHandle> {
     if draw.chance(k.mistakes) {
         return Some(foreign(k, draw));

@@ -144,6 +144,12 @@ impl Knowledge {
         some
     }
 
+    /// Some of the attributes of `class` that it has published.
+    pub fn owned(&self, class: ObjectClassHandle, draw: &mut Draw) -> Vec<AttributeHandle> {
+        let of = self.published_attributes.iter().filter(|(at, _)| *at == class);
+        draw.some(&of.map(|&(_, attribute)| attribute).collect::<Vec<_>>())
+    }
+
     /// Whether it has published an attribute of `class`, as far as it remembers.
     pub fn is_published(&self, class: ObjectClassHandle, attribute: AttributeHandle) -> bool {
         self.published_attributes.contains(&(class, attribute))

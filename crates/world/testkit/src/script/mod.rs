@@ -234,3 +234,6 @@ pub fn make(op: Op, known: &mut Knowledge, draw: &mut Draw) -> Option<Call> {
         _ => calls::make(op, known, draw),
     }
 }
+
+#[cfg(test)]
+mod tests;
