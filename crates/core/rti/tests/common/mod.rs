@@ -214,10 +214,17 @@ impl Fed {
         inner.last_call += 1;
         let (now, call) = (inner.now, CallId(inner.last_call));
         let mut answer = inner.rti.call(now, self.caller, call, request);
-        for completion in inner.commit_all() {
-            assert_eq!((completion.caller, completion.call), (self.caller, call), "nobody else waits");
-            assert!(answer.is_none(), "one answer per call");
-            answer = Some(completion.answer);
+        loop {
+            for completion in inner.commit_all() {
+                assert_eq!((completion.caller, completion.call), (self.caller, call), "nobody else waits");
+                assert!(answer.is_none(), "one answer per call");
+                answer = Some(completion.answer);
+            }
+            // A call with much to do is answered when all of it is done, in slices.
+            if answer.is_some() || inner.rti.poll_timeout().is_none_or(|due| due > now) {
+                break;
+            }
+            inner.rti.handle_timeout(now);
         }
         inner.take_callbacks();
         answer.expect("a call is answered once its proposals are committed")
