@@ -22,6 +22,17 @@ pub const SYNC_POINTS_MAX: usize = 10_000;
 /// Maximum number of object instance names, reserved or in use, in one federation execution.
 pub const INSTANCE_NAMES_MAX: usize = 4_000_000;
 
+/// Maximum number of regions of one federate.
+pub const REGIONS_MAX: usize = 1_000_000;
+/// Maximum number of regions in one call, and of pairs of an attribute and a region. A call with
+/// that many takes some 10 ms.
+pub const REGIONS_PER_CALL_MAX: usize = 10_000;
+/// Maximum number of regions with which a federate subscribes an attribute at one class, or an
+/// interaction class. All of them may be compared with the regions of each message.
+pub const SUBSCRIPTION_REGIONS_MAX: usize = 1_000;
+/// Maximum number of regions with which a message is sent, or an instance attribute is associated.
+pub const UPDATE_REGIONS_MAX: usize = 32;
+
 /// Memory that calls of federates may make this node keep permanently.
 #[derive(Debug)]
 pub(crate) struct Growth<'a> {
@@ -75,6 +86,17 @@ pub(crate) fn check_octets(
         return Ok(());
     }
     Err(RtiError::new(exception, format!("{subject} has {octets} octets; {max} are the limit")))
+}
+
+/// Checks a number of things of one kind, named by `subject`.
+///
+/// # Errors
+/// `RTIinternalError`, with the number and the limit.
+pub(crate) fn check_number(subject: &str, number: usize, max: usize) -> Result<(), RtiError> {
+    if number <= max {
+        return Ok(());
+    }
+    Err(RtiError::internal(format!("{number} {subject}; {max} are the limit")))
 }
 
 /// Checks that a count may grow by one.

@@ -111,7 +111,6 @@ impl Objects {
             StreamEvent::Regions { regions, .. } => {
                 if at_home {
                     self.apply_regions(effects, instance, &regions);
-                    self.push_differing_regions(effects, instance);
                 }
             }
             StreamEvent::RemovalFinal(instance) => {

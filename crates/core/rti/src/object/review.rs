@@ -153,7 +153,8 @@ impl Objects {
         (federate, class): (FederateHandle, ObjectClassHandle),
         review: &mut Review,
     ) {
-        for instance in review.cursor.advance(&self.instances, VISITED_PER_SLICE) {
+        let visited = VISITED_PER_SLICE.min(self.reviewed_per_slice(federate, class));
+        for instance in review.cursor.advance(&self.instances, visited) {
             if review.settled.contains(&instance) {
                 continue;
             }

@@ -49,8 +49,9 @@ impl Objects {
         let registered = self.class_of(object.class);
         let values = values.map(|map| map.attribute_handle_value).unwrap_or_default();
         let mut passels = Passels::new(federate, stamp, spare);
-        let distribution = &self.federate(federate).distribution;
-        let associations = distribution.associates().then_some(distribution);
+        // The home has decided that an attribute has update regions, or it still has to.
+        let has_regions = object.update_regions.is_some() || object.home != self.node;
+        let associations = has_regions.then(|| &self.federate(federate).distribution);
         for pair in values {
             let attribute = pair.attribute_handle.unwrap_or_default();
             let state = self.check_owned(federate, object, known_as, registered, attribute)?;

@@ -3,6 +3,7 @@
 use crate::common::{Fed, Refused, World, fom};
 use hla::Exception::*;
 use hla::api::ResignAction;
+use hla::handle::RegionHandle;
 use rti::{Config, MemoryBounds};
 
 const TIME: &str = "HLAinteger64Time";
@@ -54,6 +55,32 @@ fn every_call_that_makes_the_rti_keep_something_is_refused_without_memory() {
     let third = world.connected("C");
     assert_no_room(&world, &third, "to create", || third.create("G", &[], TIME));
     assert_eq!(world.0.borrow().rti.refused_for_memory(), (0, 9));
+}
+
+#[test]
+fn regions_and_their_uses_count_until_they_are_over() -> Refused {
+    let (world, [a, _]) = World::in_regions(&[]);
+    a.publish("C", &["a", "b"])?;
+    a.subscribe_interaction("I")?;
+    let region = a.region("X=0..5")?;
+    let x = a.register("C")?;
+    let before = used(&world);
+    assert_no_room(&world, &a, "to create a region", || a.create_region(&["X"]).map(drop));
+    let use_ = [("a", &[region][..])];
+    assert_no_room(&world, &a, "to associate", || a.associate(x, &use_));
+    assert_no_room(&world, &a, "to subscribe with regions", || a.subscribe_with("C", &use_));
+    assert_no_room(&world, &a, "to subscribe interactions with regions", || {
+        a.subscribe_interaction_with("I", &[region])
+    });
+    assert_no_room(&world, &a, "to register with regions", || a.register_with("C", &use_).map(drop));
+    a.delete(x)?;
+    a.delete(x + 1)?;
+    a.unsubscribe_with("C", &use_)?;
+    a.unsubscribe_interaction_with("I", &[region])?;
+    a.delete_region(RegionHandle(region.0 + 1))?;
+    assert!(used(&world) < before, "nothing of it is left");
+    a.delete_region(region)?;
+    a.resign(ResignAction::NoAction)
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::common::{Fed, NOBODY, Refused, World};
 use hla::Exception::{self, *};
 use hla::api;
 use hla::handle::RegionHandle;
+use rti::limits::{REGIONS_PER_CALL_MAX, SUBSCRIPTION_REGIONS_MAX, UPDATE_REGIONS_MAX};
 
 const NOTHING: [&str; 0] = [];
 
@@ -272,4 +273,41 @@ fn classes_of_the_management_object_model_have_no_regions_yet() -> Refused {
     assert_eq!(a.request_with(federate, &[("HLAfederateName", &[region])], ""), none);
     assert_eq!(a.subscribe_interaction_with(reports, &[region]), none);
     a.delete_region(region)
+}
+
+#[test]
+fn the_numbers_of_regions_have_limits() -> Refused {
+    let (_, [a, _]) = World::in_regions(&[]);
+    a.publish("C", &["a", "b"])?;
+    a.publish_interaction("I")?;
+    let x = a.register("C")?;
+    let regions: Vec<RegionHandle> =
+        (0..=SUBSCRIPTION_REGIONS_MAX).map(|_| a.region("X=0..5")).collect::<Refused<_>>()?;
+    let (last, most) = regions.split_last().expect("there are regions");
+
+    assert_eq!(a.subscribe_with("C", &[("a", &regions)]), Err(RTIinternalError));
+    a.subscribe_with("C", &[("a", most)])?;
+    assert_eq!(a.subscribe_with("C", &[("a", &[*last])]), Err(RTIinternalError));
+    a.subscribe_with("C", &[("a", &most[..1]), ("b", &[*last])])?;
+    assert_eq!(a.subscribe_interaction_with("I", &regions), Err(RTIinternalError));
+    a.subscribe_interaction_with("I", most)?;
+    assert_eq!(a.subscribe_interaction_with("I", &[*last]), Err(RTIinternalError));
+
+    let (few, more) = regions.split_at(UPDATE_REGIONS_MAX);
+    assert_eq!(a.send_with("I", "p=1", &regions[..=UPDATE_REGIONS_MAX]), Err(RTIinternalError));
+    a.send_with("I", "p=1", few)?;
+    assert_eq!(
+        a.register_with("C", &[("a", &regions[..=UPDATE_REGIONS_MAX])]).map(drop),
+        Err(RTIinternalError)
+    );
+    a.associate(x, &[("a", few)])?;
+    assert_eq!(a.associate(x, &[("b a", &more[..1])]), Err(RTIinternalError));
+    a.delete_region(more[1]).expect_err("it is in use for a subscription, and for nothing else");
+    a.associate(x, &[("b", &more[..1]), ("a", few)])?;
+
+    let many = vec![*last; REGIONS_PER_CALL_MAX + 1];
+    assert_eq!(a.commit(&many), Err(RTIinternalError));
+    a.commit(&many[1..])?;
+    assert_eq!(a.unsubscribe_with("C", &[("a", &many)]), Err(RTIinternalError));
+    Ok(())
 }

@@ -9,6 +9,7 @@ use super::subscription::Pairs;
 use super::table::{Distribution, REGION_BYTES};
 use crate::control::NodeId;
 use crate::effect::Effects;
+use crate::limits::{UPDATE_REGIONS_MAX, check_number};
 use crate::wire::{ObjectMessage, RegionSet, StreamEvent};
 use hla::api::AttributeSetRegionSetPairList;
 use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, RegionHandle};
@@ -113,6 +114,7 @@ impl Objects {
     ) -> Result<(), RtiError> {
         let (object, class) = self.known_instance(federate, instance)?;
         let (handle, pairs) = (object.handle, self.usable_pairs(federate, class.handle, pairs)?);
+        self.check_update_regions(federate, handle, &pairs)?;
         self.change_associations(federate, handle, &pairs, true);
         self.push_regions(effects, federate, handle, attributes_of(&pairs));
         Ok(())
@@ -145,6 +147,7 @@ impl Objects {
         let published = self.federate(federate).publications.get(&class.handle);
         let listed = pairs.iter().flat_map(|list| &list.attribute_set_region_set_pair);
         let mut listed = listed.flat_map(|pair| &pair.attribute_set).flat_map(|set| &set.attribute_handle);
+        self.check_update_regions(federate, ObjectInstanceHandle::INVALID, &usable)?;
         match listed.find(|attribute| !published.is_some_and(|published| published.contains(attribute))) {
             // A class without any publication has an exception of its own.
             Some(attribute) if published.is_some() => {
@@ -153,6 +156,19 @@ impl Objects {
             }
             _ => Ok(usable),
         }
+    }
+
+    /// Checks the number of regions of each attribute, with those that are associated already.
+    fn check_update_regions(
+        &self,
+        federate: FederateHandle,
+        instance: ObjectInstanceHandle,
+        pairs: &Pairs,
+    ) -> Result<(), RtiError> {
+        let all = self.federate(federate).distribution.pairs_at(instance, None);
+        let all: Vec<_> = all.union(pairs).collect();
+        let most = all.chunk_by(|one, next| one.0 == next.0).map(<[_]>::len).max();
+        check_number("regions for updates of an attribute", most.unwrap_or_default(), UPDATE_REGIONS_MAX)
     }
 
     /// Gives a new instance of this node the update regions of its registrant.

@@ -29,6 +29,9 @@ impl MovedRegions {
 
 /// Maximum number of instances that one slice reviews. Each may be a discovery of some microseconds.
 const REVIEWED_PER_SLICE: usize = 1_000;
+/// Regions of subscriptions that one slice compares with those of instances. Each takes some
+/// nanoseconds for each update region.
+const COMPARED_PER_SLICE: usize = 100_000;
 
 /// Instances that a federate's subscription regions may have reached or left when they moved, by the
 /// class of the subscription. Those after the first slice follow as the federate takes its callbacks.
@@ -154,6 +157,13 @@ impl Objects {
         self.region_reviews.next(ready)
     }
 
+    /// The number of instances that one slice may review for a federate that subscribes at `class`.
+    pub(crate) fn reviewed_per_slice(&self, federate: FederateHandle, class: ObjectClassHandle) -> usize {
+        let federate = self.federates.get(&federate);
+        let regions = federate.map_or(0, |federate| federate.distribution.regions_at(class));
+        (COMPARED_PER_SLICE / regions.max(1)).clamp(1, REVIEWED_PER_SLICE)
+    }
+
     /// Reviews the next instances for a federate that has moved regions of subscriptions at `class`.
     fn review_slice(
         &mut self,
@@ -161,7 +171,7 @@ impl Objects {
         (federate, class): (FederateHandle, ObjectClassHandle),
     ) {
         self.region_reviews.last = (federate, class);
-        for _ in 0..REVIEWED_PER_SLICE {
+        for _ in 0..self.reviewed_per_slice(federate, class) {
             let pending = self.region_reviews.pending.get_mut(&(federate, class));
             let Some(instance) = pending.and_then(BTreeSet::pop_first) else { break };
             match self.instances.get(instance).and_then(|object| object.known_class(federate)) {

@@ -5,6 +5,7 @@ use super::super::objects::Objects;
 use super::overlap::{Usage, overlap};
 use super::table::{REGION_BYTES, Subscriber};
 use crate::effect::Effects;
+use crate::limits::{REGIONS_PER_CALL_MAX, SUBSCRIPTION_REGIONS_MAX, UPDATE_REGIONS_MAX, check_number};
 use crate::wire::{Payload, RegionSet};
 use hla::api::{AttributeSetRegionSetPairList, RegionHandleSet};
 use hla::fom::Fdd;
@@ -28,6 +29,11 @@ impl SubscriptionsWithRegions {
     fn of(&self, attribute: AttributeHandle) -> impl Iterator<Item = (RegionHandle, Subscription)> {
         let all = (attribute, RegionHandle(0))..=(attribute, RegionHandle(u64::MAX));
         self.with_regions.range(all).map(|(&(_, region), &how)| (region, how))
+    }
+
+    /// The number of those with regions.
+    pub(super) fn len(&self) -> usize {
+        self.with_regions.len()
     }
 
     /// Whether the attribute is subscribed with regions.
@@ -101,6 +107,14 @@ impl Objects {
         let how = Subscription { active, rate: self.rate(rate)? };
         if pairs.is_empty() {
             return Ok(());
+        }
+        let known = self.federate(federate).distribution.attributes.get(&class);
+        for of_attribute in pairs.iter().collect::<Vec<_>>().chunk_by(|a, b| a.0 == b.0) {
+            let earlier = |pair: &&&_| known.is_some_and(|known| known.with_regions.contains_key(**pair));
+            let more = of_attribute.len() - of_attribute.iter().filter(earlier).count();
+            let attribute = of_attribute.first().map(|(attribute, _)| *attribute).unwrap_or_default();
+            let number = more + known.map_or(0, |known| known.of(attribute).count());
+            check_number("regions with which an attribute is subscribed", number, SUBSCRIPTION_REGIONS_MAX)?;
         }
         let before = self.subscriptions_at(federate, class);
         let known = self.federate_mut(federate);
@@ -216,6 +230,12 @@ impl Objects {
         if regions.is_empty() {
             return Ok(());
         }
+        let earlier = self.federate(federate).distribution.interactions.get(&class);
+        let earlier = earlier.map_or(0, |earlier| {
+            earlier.with_regions.keys().filter(|region| !regions.contains(region)).count()
+        });
+        let subject = "regions with which an interaction class is subscribed";
+        check_number(subject, earlier + regions.len(), SUBSCRIPTION_REGIONS_MAX)?;
         let known = self.federate_mut(federate);
         let plain = known.subscribed_interactions.get(&class).copied();
         let new = || InteractionWithRegions { plain, ..Default::default() };
@@ -325,10 +345,14 @@ impl Objects {
         class: ObjectClassHandle,
         pairs: Option<&AttributeSetRegionSetPairList>,
     ) -> Result<Pairs, RtiError> {
+        check_pairs(pairs)?;
         let known = self.class_of(class);
         let mut all = Pairs::new();
         for pair in pairs.map(|list| list.attribute_set_region_set_pair.as_slice()).unwrap_or_default() {
             let regions = pair.region_set.as_ref().map(|set| set.region_handle.as_slice());
+            for &region in regions.unwrap_or_default() {
+                self.specified_region(federate, region)?;
+            }
             for attribute in self.attributes_at(known, pair.attribute_set.as_ref())? {
                 let usage = Usage::of_attribute(&self.model, class, attribute);
                 let subject = || {
@@ -349,6 +373,7 @@ impl Objects {
         class: ObjectClassHandle,
         pairs: Option<&AttributeSetRegionSetPairList>,
     ) -> Result<Pairs, RtiError> {
+        check_pairs(pairs)?;
         let known = self.class_of(class);
         let mut all = Pairs::new();
         for pair in pairs.map(|list| list.attribute_set_region_set_pair.as_slice()).unwrap_or_default() {
@@ -372,6 +397,7 @@ impl Objects {
         regions: Option<&RegionHandleSet>,
     ) -> Result<BTreeSet<RegionHandle>, RtiError> {
         let listed = regions.map(|set| set.region_handle.as_slice()).unwrap_or_default();
+        check_number("regions in one call", listed.len(), REGIONS_PER_CALL_MAX)?;
         let usage = Usage::of_interaction(&self.model, class);
         let name =
             || self.model.interaction_class(class).map_or(String::new(), |of| format!("`{}`", of.name));
@@ -386,8 +412,19 @@ impl Objects {
         regions: Option<&RegionHandleSet>,
     ) -> Result<RegionSet, RtiError> {
         let regions = self.regions_at(federate, class, regions)?;
+        check_number("regions with which a message is sent", regions.len(), UPDATE_REGIONS_MAX)?;
         Ok(self.federate(federate).distribution.set(&regions))
     }
+}
+
+/// Checks the number of attributes and regions in a call.
+fn check_pairs(pairs: Option<&AttributeSetRegionSetPairList>) -> Result<(), RtiError> {
+    let pairs = pairs.map(|list| list.attribute_set_region_set_pair.as_slice()).unwrap_or_default();
+    let number = pairs.iter().map(|pair| {
+        let attributes = pair.attribute_set.as_ref().map_or(0, |set| set.attribute_handle.len());
+        attributes.max(1) * pair.region_set.as_ref().map_or(0, |set| set.region_handle.len())
+    });
+    check_number("pairs of an attribute and a region in one call", number.sum(), REGIONS_PER_CALL_MAX)
 }
 
 /// The subscriptions of an attribute, at the class where `federate` subscribes it, that apply to an

@@ -6,7 +6,7 @@ use super::association::Associations;
 use super::overlap::Usage;
 use super::subscription::{InteractionWithRegions, SubscriptionsWithRegions};
 use crate::effect::Effects;
-use crate::limits::check_count;
+use crate::limits::{REGIONS_MAX, REGIONS_PER_CALL_MAX, check_count, check_number};
 use crate::wire::{DimensionRange, Region, RegionSet, Specification};
 use base::HandleMap;
 use hla::api::{DimensionHandleSet, RangeBounds, RegionHandleSet};
@@ -16,9 +16,6 @@ use hla::handle::{
 };
 use hla::{Exception, RtiError};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Maximum number of regions of one federate.
-pub(crate) const REGIONS_MAX: usize = 1_000_000;
 
 /// Memory of a region, a subscription with a region, or an association, in bytes: its entries in
 /// two maps.
@@ -68,6 +65,11 @@ impl Distribution {
     /// Whether it subscribes attributes of a class with regions.
     pub(crate) fn subscribes(&self, class: ObjectClassHandle) -> bool {
         self.attributes.contains_key(&class)
+    }
+
+    /// The number of its subscriptions of attributes of a class with regions.
+    pub(super) fn regions_at(&self, class: ObjectClassHandle) -> usize {
+        self.attributes.get(&class).map_or(0, SubscriptionsWithRegions::len)
     }
 
     /// Whether it subscribes any attributes with regions.
@@ -193,6 +195,7 @@ impl Objects {
         regions: Option<&RegionHandleSet>,
     ) -> Result<(), RtiError> {
         let listed = regions.map(|set| set.region_handle.as_slice()).unwrap_or_default();
+        check_number("regions in one call", listed.len(), REGIONS_PER_CALL_MAX)?;
         let mut committed = Vec::with_capacity(listed.len());
         for &handle in listed {
             let (handle, region) = self.own_region(federate, Some(handle))?;
@@ -263,6 +266,20 @@ impl Objects {
         }
     }
 
+    /// A region of `federate` that may be used: it has been committed.
+    pub(super) fn specified_region(
+        &self,
+        federate: FederateHandle,
+        region: RegionHandle,
+    ) -> Result<(RegionHandle, &Specification), RtiError> {
+        let (handle, region) = self.own_region(federate, Some(region))?;
+        let specification = region.specification.as_ref().ok_or_else(|| {
+            let text = format!("the bounds of {handle:?} have never been committed");
+            RtiError::new(Exception::InvalidRegion, text)
+        })?;
+        Ok((handle, specification))
+    }
+
     /// Regions that `federate` wants to use for `subject`, where the dimensions of `usage` are
     /// available.
     pub(super) fn usable_regions(
@@ -274,11 +291,7 @@ impl Objects {
     ) -> Result<BTreeSet<RegionHandle>, RtiError> {
         let mut usable = BTreeSet::new();
         for &region in regions {
-            let (handle, region) = self.own_region(federate, Some(region))?;
-            let Some(specification) = &region.specification else {
-                let text = format!("the bounds of {handle:?} have never been committed");
-                return Err(RtiError::new(Exception::InvalidRegion, text));
-            };
+            let (handle, specification) = self.specified_region(federate, region)?;
             if let Some(range) = specification.iter().find(|range| !usage.has(range.dimension)) {
                 let name = self.model.dimension(range.dimension).map_or("", |dimension| &dimension.name);
                 let text = format!("dimension `{name}` of {handle:?} is not available at {}", subject());

@@ -29,7 +29,8 @@ impl UpdateRegions {
         let exceptions = self.exceptions.iter().map(|(_, exceptions)| 48 + 16 * exceptions.len());
         // The ranges of most regions fit into the region.
         let regions = self.of.iter().map(|(_, regions)| 32 + 64 * regions.iter().len());
-        64 + regions.sum::<usize>() + exceptions.sum::<usize>()
+        // With the entry in the index of their class.
+        160 + regions.sum::<usize>() + exceptions.sum::<usize>()
     }
 
     fn set(&mut self, attribute: AttributeHandle, regions: RegionSet) {
