@@ -209,8 +209,8 @@ impl Objects {
         self.scope_changed(effects, instance, &[(handle, gained)], &difference.changed);
     }
 
-    /// Attributes that a federate has first subscribed by a call whose review is not finished. What
-    /// applies to them is no difference from what applied before.
+    /// Attributes that a federate has first subscribed by a call whose review is not finished. For
+    /// them there is no earlier scope to compare with.
     fn new_attributes(
         &self,
         key: (FederateHandle, ObjectClassHandle),

@@ -1,4 +1,4 @@
-//! What regions mean for discovery, scope, advisories, update rates and ownership (9.5 to 9.9).
+//! The effects of regions on discovery, scope, advisories, update rates and ownership (9.5 to 9.9).
 
 use crate::common::{Fed, Refused, World};
 use crate::regions::apart;

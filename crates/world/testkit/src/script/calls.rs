@@ -205,7 +205,7 @@ fn messages(op: Op, k: &mut Knowledge, draw: &mut Draw) -> Option<Call> {
     match op {
         Op::Update => {
             let (instance, class) = k.instance(draw)?;
-            // What it published when it registered an instance, it owns.
+            // It owns the attributes that it published when it registered an instance.
             let owned = k.own.contains_key(&instance) && draw.chance(75);
             let attributes = if owned { k.owned(class, draw) } else { k.attributes(class, draw) };
             let pairs = attributes.into_iter().map(|attribute| api::AttributeHandleValue {
