@@ -333,3 +333,16 @@ fn regions_of_a_federate_that_has_left_count_no_longer() -> Refused {
     }
     Ok(())
 }
+
+#[test]
+fn an_attribute_without_regions_is_discovered_beside_one_with_regions() -> Refused {
+    let (_, [a, b]) = World::in_regions(&[]);
+    let (of_a, of_b) = (a.region("X=10..20")?, b.region("X=50..60")?);
+    a.publish("C", &["a", "b"])?;
+    b.subscribe_with("C", &[("a b", &[of_b])])?;
+    let x = a.register_with("C", &[("a", &[of_a])])?;
+    assert_eq!(b.callbacks(), ["discover(1, C, A)"]);
+    a.update(x, "a=1 b=1")?;
+    assert_eq!(b.callbacks(), ["reflect(1, b=1, reliable, A)"]);
+    Ok(())
+}
