@@ -14,6 +14,7 @@
 //! - [`grants`]: grants of logical time to federates that advance in steps;
 //! - [`objects`]: very many objects of one federate, and their effect on others;
 //! - [`ownership`]: attributes that pass from federate to federate;
+//! - [`region`]: update regions and subscription regions that move;
 //! - [`kills`]: the promises of a federation over many nodes while nodes are killed;
 //! - [`site`]: nodes of one site, over links and through lossy multicast groups;
 //! - [`srmp`]: multicast on real sockets, against bare UDP multicast;
@@ -41,6 +42,7 @@ pub mod objects;
 pub mod ownership;
 mod play;
 mod process;
+pub mod region;
 mod role;
 mod server;
 pub mod site;

@@ -118,7 +118,7 @@ pub(crate) struct Entity {
     pub(crate) attributes: [AttributeHandle; 2],
 }
 
-async fn payload_of(federate: &Federate, name: &str) -> Result<Payload, FederateError> {
+pub(crate) async fn payload_of(federate: &Federate, name: &str) -> Result<Payload, FederateError> {
     let class = federate.get_object_class_handle(name).await?;
     let attribute = federate.get_attribute_handle(class, "Payload").await?;
     Ok(Payload { class, attribute })

@@ -15,7 +15,7 @@ use crate::member::{Member, flood, received, reflected};
 use crate::process::{orders, print_line};
 use crate::role::{number, spawned};
 use crate::srmp::population;
-use crate::{entities, federation, floor, grants, objects, ownership, site};
+use crate::{entities, federation, floor, grants, objects, ownership, region, site};
 
 /// Plays the role named by `words`, which a [`Launcher`](crate::Launcher) of another process has
 /// made.
@@ -63,6 +63,15 @@ pub fn play(words: &[String]) -> Result<(), BenchError> {
         ["steppers", server, federation, count, lookahead, messages, service, order] => {
             let words = [lookahead, messages, service, order].map(str::to_owned);
             run(async move { grants::play_steppers(server, federation, number(count)?, &words).await })
+        }
+        ["region-party", server, federation, mode, objects, regions] => {
+            run(region::play_party(server, federation, [mode, objects, regions]))
+        }
+        ["region-walkers", server, federation, objects, subscribers, side, moves] => {
+            run(region::play_walkers(server, federation, [objects, subscribers, side, moves]))
+        }
+        ["region-watchers", server, federation, objects, subscribers, side, moves] => {
+            run(region::play_watchers(server, federation, [objects, subscribers, side, moves]))
         }
         ["idlers", server, federation, count] => run(play_idlers(server, federation, number(count)?)),
         _ => Err(BenchError::Unusable(format!("there is no role `{}`", words.join(" ")))),

@@ -73,6 +73,16 @@ pub(crate) fn steppers(server: &str, federation: &str, count: usize, plan: [&str
     [&words(["steppers", server, federation, &count.to_string()])[..], &words(plan)].concat()
 }
 
+/// `use_` has the words of a use of regions.
+pub(crate) fn region_party(server: &str, federation: &str, use_: [&str; 3]) -> Vec<String> {
+    [&words(["region-party", server, federation])[..], &words(use_)].concat()
+}
+
+/// `scene` has the words of a square.
+pub(crate) fn region_walkers(name: &str, server: &str, federation: &str, scene: &[String; 4]) -> Vec<String> {
+    [&words([name, server, federation])[..], scene].concat()
+}
+
 pub(crate) fn idlers(server: &str, federation: &str, count: usize) -> Vec<String> {
     words(["idlers", server, federation, &count.to_string()])
 }

@@ -158,7 +158,7 @@ impl Clocks {
 
 /// Makes the publisher send `count` updates, and counts them. Returns the seconds from the first to
 /// the last one.
-async fn flood(
+pub(crate) async fn flood(
     subscriber: &mut Member,
     publisher: &mut Process,
     size: usize,

@@ -9,6 +9,7 @@ mod memory;
 mod objects;
 mod ownership;
 mod quick;
+mod region;
 mod site;
 mod size;
 mod srmp;
@@ -54,6 +55,8 @@ enum What {
     Objects(objects::Args),
     /// Attributes that pass from federate to federate
     Ownership(ownership::Args),
+    /// Updates with and without regions, and regions that move
+    Region(region::Args),
     /// Grants of logical time to federates that advance in steps
     Grants(grants::Args),
     /// The bare network by itself: a relay that passes bytes on
@@ -84,6 +87,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         What::Memory(args) => block_on(memory::run(args)),
         What::Objects(args) => block_on(objects::run(args)),
         What::Ownership(args) => block_on(ownership::run(args)),
+        What::Region(args) => block_on(region::run(args)),
         What::Grants(args) => block_on(grants::run(args)),
         What::Floor(args) => block_on(floor::run(args)),
         What::Federation(args) => block_on(crate::sim::run_live(args)),
