@@ -145,6 +145,39 @@ fn everybody_goes_on_while_one_federate_has_very_many_objects() {
     }
 }
 
+/// At one node, and at two where objects and subscribers are at different ones.
+#[test]
+fn updates_reach_those_near_enough_and_nobody_else() {
+    for nodes in ["1", "2"] {
+        let walk = ["--objects", "40", "--subscribers", "6", "--side", "40", "--moves", "30", "--steps", "5"];
+        let turns = ["--regions", "300", "--updates", "500", "--samples", "20", "--slices", "2"];
+        let report = report(&[&["region", "--nodes", nodes], &walk[..], &turns[..]].concat());
+        let rows = report["rows"].as_array().unwrap();
+        let modes: Vec<_> = rows.iter().map(|row| row["mode"].as_str().unwrap()).collect();
+        assert_eq!(modes, ["off", "one_for_all", "one_each", "held", "in_use"]);
+        for row in rows {
+            assert_numbers(
+                row,
+                &["updates_per_s", "update_ratio", "p50_us", "p50_ratio", "p99_us", "p99_ratio"],
+            );
+            assert_numbers(row, &["floor_p50_us", "floor_p99_us"]);
+            assert_eq!(row["samples"], 20);
+        }
+        let summary = &report["summary"];
+        assert_eq!(summary["updates"], 200);
+        assert_eq!(
+            (&summary["object_moves"]["moves"], &summary["subscriber_moves"]["moves"]),
+            (&150.into(), &30.into())
+        );
+        assert!(summary["expected"].as_u64() > Some(0), "{summary}");
+        assert_eq!(
+            (&summary["reached"], &summary["surplus"]),
+            (&summary["expected"], &0.into()),
+            "{summary}"
+        );
+    }
+}
+
 #[test]
 fn the_floor_by_itself() {
     let report =

@@ -7,9 +7,10 @@ pub use crate::federate::Federate;
 pub use crate::fom;
 pub use crate::options::Options;
 pub use hla::Exception;
-pub use hla::api::ResignAction;
 pub use hla::api::callback_request::CallbackRequest as Callback;
+pub use hla::api::{RangeBounds, ResignAction};
 pub use hla::encoding::{AsciiString, Encode, Encoding};
 pub use hla::handle::{
-    AttributeHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, ParameterHandle,
+    AttributeHandle, DimensionHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
+    ParameterHandle, RegionHandle,
 };

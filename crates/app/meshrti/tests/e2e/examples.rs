@@ -8,6 +8,8 @@ use crate::common::{Server, soon};
 mod handover;
 #[path = "../../../../world/federate/examples/publisher.rs"]
 mod publisher;
+#[path = "../../../../world/federate/examples/regions.rs"]
+mod regions;
 #[path = "../../../../world/federate/examples/subscriber.rs"]
 mod subscriber;
 
@@ -32,6 +34,17 @@ async fn control_is_handed_over_and_comes_back() {
         soon(async { tokio::join!(handover::pilot(a.address()), handover::instructor(b.address())) }).await;
     pilot.unwrap();
     instructor.unwrap();
+}
+
+/// The aircraft flies through the area of a radar, and four of its positions lie there.
+#[tokio::test]
+async fn the_radar_sees_what_is_near() {
+    let server = Server::start();
+    let address = server.address().to_string();
+    let (flown, seen) =
+        soon(async { tokio::join!(regions::aircraft(&address), regions::radar(&address)) }).await;
+    flown.unwrap();
+    assert_eq!(seen.unwrap(), 4);
 }
 
 /// A program that ends with an error prints a sentence, not a Rust value.
