@@ -2,7 +2,7 @@
 //! whom without asking.
 
 use base::{Rng, Seed};
-use rand_core::Rng as _;
+use rand_core::RngCore as _;
 
 use crate::error::BenchError;
 use crate::role::number;
