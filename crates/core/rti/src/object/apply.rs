@@ -273,7 +273,7 @@ impl Objects {
         let before = object.all_regions().iter().map(|(attribute, _)| (*attribute, RegionSet::default()));
         let mut changed: BTreeMap<_, _> = before.collect();
         changed.extend(record.regions.iter().cloned());
-        changed.retain(|attribute, regions| object.regions_of(*attribute) != *regions);
+        changed.retain(|attribute, regions| object.regions_of(*attribute) != regions);
         if !changed.is_empty() {
             let changed: Vec<_> = changed.into_iter().collect();
             self.apply_regions(effects, record.instance, &changed);

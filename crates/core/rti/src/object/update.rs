@@ -60,7 +60,7 @@ impl Objects {
                 false => OrderType::Receive,
             };
             let regions = match associations {
-                None => RegionSet::default(),
+                None => RegionSet::DEFAULT,
                 Some(distribution) => distribution.associated(object.handle, attribute),
             };
             let key = PasselKey { transportation: state.transportation, sent, regions };
@@ -199,26 +199,26 @@ impl Objects {
 
 /// The properties that values of one update must share to form a passel (6.10).
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct PasselKey {
+struct PasselKey<'a> {
     transportation: TransportationTypeHandle,
     /// The order in which they are sent.
     sent: OrderType,
     /// The regions associated with the attributes for updates (9.5).
-    regions: RegionSet,
+    regions: &'a RegionSet,
 }
 
-impl PasselKey {
+impl PasselKey<'_> {
     fn fits(&self, passel: &Payload) -> bool {
         passel.transportation == self.transportation
             && passel.stamp.is_none_or(|stamp| stamp.sent == self.sent)
-            && passel.regions == self.regions
+            && passel.regions == *self.regions
     }
 }
 
-impl Default for PasselKey {
+impl Default for PasselKey<'_> {
     fn default() -> Self {
         let transportation = TransportationTypeHandle::RELIABLE;
-        Self { transportation, sent: OrderType::Receive, regions: RegionSet::default() }
+        Self { transportation, sent: OrderType::Receive, regions: RegionSet::DEFAULT }
     }
 }
 
@@ -243,7 +243,7 @@ impl Passels {
 
     /// Adds a value to the passel to which it belongs. If a handle occurs twice in one call, its
     /// last value counts.
-    fn add(&mut self, key: &PasselKey, value: HandleValue) {
+    fn add(&mut self, key: &PasselKey<'_>, value: HandleValue) {
         let mut open = None;
         for (at, passel) in self.list.iter_mut().enumerate().filter(|(_, passel)| key.fits(passel)) {
             if let Some(earlier) = passel.values.iter_mut().find(|earlier| earlier.handle == value.handle) {
@@ -259,7 +259,7 @@ impl Passels {
     }
 
     /// Begins a passel without values.
-    fn begin(&mut self, key: &PasselKey) -> usize {
+    fn begin(&mut self, key: &PasselKey<'_>) -> usize {
         let (producer, transportation) = (self.producer, key.transportation);
         let stamp = self.stamp.map(|stamp| stamp.ordered(key.sent));
         let regions = key.regions.clone();
@@ -392,12 +392,13 @@ mod tests {
 
     #[test]
     fn values_that_differ_in_transportation_order_or_regions_are_different_passels() {
+        let (one, two) = (regions(1..2), regions(1..3));
         let keys = [
             PasselKey::default(),
             PasselKey { transportation: TransportationTypeHandle::BEST_EFFORT, ..PasselKey::default() },
             PasselKey { sent: OrderType::Timestamp, ..PasselKey::default() },
-            PasselKey { regions: regions(1..2), ..PasselKey::default() },
-            PasselKey { regions: regions(1..3), ..PasselKey::default() },
+            PasselKey { regions: &one, ..PasselKey::default() },
+            PasselKey { regions: &two, ..PasselKey::default() },
         ];
         let mut passels = passels();
         for handle in 0..20 {
@@ -407,7 +408,7 @@ mod tests {
         assert_eq!(payloads.len(), keys.len());
         for (at, (payload, key)) in payloads.iter().zip(&keys).enumerate() {
             assert_eq!(payload.stamp.unwrap().sent, key.sent);
-            assert_eq!((&payload.regions, payload.transportation), (&key.regions, key.transportation));
+            assert_eq!((&payload.regions, payload.transportation), (key.regions, key.transportation));
             assert_eq!(payload.tag, "tag");
             assert!(payload.values.iter().all(|value| value.handle as usize % keys.len() == at));
         }

@@ -37,10 +37,25 @@ pub(crate) struct Region {
 /// region. They narrow the set of its receivers (clause 9).
 ///
 /// All messages of an instance share one copy.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct RegionSet(Option<Arc<[Region]>>);
 
+impl PartialEq for RegionSet {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            // Each update is compared with its instance, and nearly always they share the copy.
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other) || own == other,
+            (own, other) => own.is_none() && other.is_none(),
+        }
+    }
+}
+
+impl Eq for RegionSet {}
+
 impl RegionSet {
+    /// The default region.
+    pub(crate) const DEFAULT: &Self = &Self(None);
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_none()
     }

@@ -16,9 +16,33 @@ use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInst
 use hla::{Exception, RtiError};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The regions that a federate has associated with the attributes of one instance.
+/// The regions that a federate has associated with the attributes of one instance, by attribute.
+/// Every update reads them, and they are few: a list is read faster than a map.
 #[derive(Debug, Default)]
-pub(crate) struct Associations(BTreeMap<AttributeHandle, Association>);
+pub(crate) struct Associations(Vec<(AttributeHandle, Association)>);
+
+impl Associations {
+    fn at(&self, attribute: AttributeHandle) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&attribute, |(of, _)| *of)
+    }
+
+    fn get(&self, attribute: AttributeHandle) -> Option<&Association> {
+        self.at(attribute).ok().and_then(|at| self.0.get(at)).map(|(_, association)| association)
+    }
+
+    fn get_mut(&mut self, attribute: AttributeHandle) -> Option<&mut Association> {
+        let at = self.at(attribute).ok()?;
+        self.0.get_mut(at).map(|(_, association)| association)
+    }
+
+    fn get_or_insert(&mut self, attribute: AttributeHandle) -> &mut Association {
+        let at = self.at(attribute).unwrap_or_else(|at| {
+            self.0.insert(at, (attribute, Association::default()));
+            at
+        });
+        &mut self.0[at].1
+    }
+}
 
 #[derive(Debug, Default)]
 struct Association {
@@ -29,9 +53,13 @@ struct Association {
 
 impl Distribution {
     /// The regions that the federate has associated with an instance attribute.
-    pub(crate) fn associated(&self, instance: ObjectInstanceHandle, attribute: AttributeHandle) -> RegionSet {
-        let of = self.associations.get(&instance).and_then(|all| all.0.get(&attribute));
-        of.map(|association| association.regions.clone()).unwrap_or_default()
+    pub(crate) fn associated(
+        &self,
+        instance: ObjectInstanceHandle,
+        attribute: AttributeHandle,
+    ) -> &RegionSet {
+        let of = self.associations.get(&instance).and_then(|all| all.get(attribute));
+        of.map_or(RegionSet::DEFAULT, |association| &association.regions)
     }
 
     /// Whether any regions are associated. If not, updates need not look for them.
@@ -49,7 +77,7 @@ impl Distribution {
     ) {
         for &attribute in attributes {
             let all = self.associations.get(&instance);
-            let Some(association) = all.and_then(|all| all.0.get(&attribute)) else { continue };
+            let Some(association) = all.and_then(|all| all.get(attribute)) else { continue };
             let regions = match sets.get(&association.handles) {
                 Some(regions) => regions.clone(),
                 None => {
@@ -59,7 +87,7 @@ impl Distribution {
                 }
             };
             let all = self.associations.get_mut(&instance);
-            if let Some(association) = all.and_then(|all| all.0.get_mut(&attribute)) {
+            if let Some(association) = all.and_then(|all| all.get_mut(attribute)) {
                 association.regions = regions;
             }
         }
@@ -70,11 +98,11 @@ impl Distribution {
         let mut changed = 0;
         for &(attribute, handle) in pairs {
             let all = self.associations.entry(instance).or_default();
-            let association = all.0.entry(attribute).or_default();
+            let association = all.get_or_insert(attribute);
             let is_new =
                 if on { association.handles.insert(handle) } else { association.handles.remove(&handle) };
             if association.handles.is_empty() {
-                all.0.remove(&attribute);
+                all.0.retain(|(of, _)| *of != attribute);
             }
             if all.0.is_empty() {
                 self.associations.remove(&instance);
@@ -96,8 +124,8 @@ impl Distribution {
     fn pairs_at(&self, instance: ObjectInstanceHandle, of: Option<&BTreeSet<AttributeHandle>>) -> Pairs {
         let all = self.associations.get(&instance).into_iter().flat_map(|all| &all.0);
         all.filter(|(attribute, _)| of.is_none_or(|of| of.contains(attribute)))
-            .flat_map(|(&attribute, association)| {
-                association.handles.iter().map(move |&region| (attribute, region))
+            .flat_map(|(attribute, association)| {
+                association.handles.iter().map(|&region| (*attribute, region))
             })
             .collect()
     }
@@ -184,8 +212,9 @@ impl Objects {
         self.change_associations(federate, instance, pairs, true);
         let distribution = &self.federate(federate).distribution;
         let regions = attributes_of(pairs).into_iter();
-        let regions: RegionsOfAttributes =
-            regions.map(|attribute| (attribute, distribution.associated(instance, attribute))).collect();
+        let regions: RegionsOfAttributes = regions
+            .map(|attribute| (attribute, distribution.associated(instance, attribute).clone()))
+            .collect();
         self.instances.change(instance, |object| object.set_update_regions(&regions));
         self.index_regions(instance);
         self.refresh_exceptions(instance, federate);
@@ -234,7 +263,7 @@ impl Objects {
         let class = self.class_of(object.class);
         let regions = attributes.into_iter().filter_map(|attribute| {
             let slot = class.slot(attribute)?;
-            let regions = owner.distribution.associated(instance, attribute);
+            let regions = owner.distribution.associated(instance, attribute).clone();
             (object.attribute(slot).owner == federate).then_some((attribute, regions))
         });
         let regions: RegionsOfAttributes = regions.collect();
@@ -276,7 +305,7 @@ impl Objects {
         mut regions: RegionsOfAttributes,
     ) {
         let Some(object) = self.instances.get(instance) else { return };
-        regions.retain(|(attribute, regions)| object.regions_of(*attribute) != *regions);
+        regions.retain(|(attribute, regions)| object.regions_of(*attribute) != regions);
         if regions.is_empty() {
             return;
         }
@@ -296,7 +325,9 @@ impl Objects {
     ) {
         let owner = self.federates.get(&to);
         let associated = |attribute| {
-            owner.map(|owner| owner.distribution.associated(instance, attribute)).unwrap_or_default()
+            owner
+                .map_or(RegionSet::DEFAULT, |owner| owner.distribution.associated(instance, attribute))
+                .clone()
         };
         let regions = attributes.map(|attribute| (attribute, associated(attribute))).collect();
         self.decide_regions(effects, instance, regions);

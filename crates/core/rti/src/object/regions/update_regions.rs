@@ -69,10 +69,10 @@ pub(crate) fn exception(exceptions: &Exceptions, attribute: AttributeHandle) -> 
 
 impl Instance {
     /// The update regions of an attribute.
-    pub(crate) fn regions_of(&self, attribute: AttributeHandle) -> RegionSet {
-        let of = self.update_regions.as_ref().map_or(&[][..], |regions| &regions.of);
+    pub(crate) fn regions_of(&self, attribute: AttributeHandle) -> &RegionSet {
+        let of = self.all_regions();
         let at = of.binary_search_by_key(&attribute, |(of, _)| *of).ok();
-        at.and_then(|at| of.get(at)).map(|(_, regions)| regions.clone()).unwrap_or_default()
+        at.and_then(|at| of.get(at)).map_or(RegionSet::DEFAULT, |(_, regions)| regions)
     }
 
     /// All attributes with update regions.
@@ -104,7 +104,7 @@ impl Instance {
     pub(crate) fn has_update_regions(&self, regions: &RegionSet, values: &[HandleValue]) -> bool {
         match &self.update_regions {
             None => regions.is_empty(),
-            Some(_) => values.iter().all(|value| self.regions_of(AttributeHandle(value.handle)) == *regions),
+            Some(_) => values.iter().all(|value| self.regions_of(AttributeHandle(value.handle)) == regions),
         }
     }
 
@@ -170,7 +170,7 @@ impl Objects {
     ) -> bool {
         let regions = object.regions_of(attribute);
         let classes = (class, object.class);
-        applicable((&self.model, &self.rates), federate, classes, attribute, &regions).is_some()
+        applicable((&self.model, &self.rates), federate, classes, attribute, regions).is_some()
     }
 }
 
