@@ -60,7 +60,7 @@ pub(crate) enum Change {
     /// Send a message to another node.
     Send { to: NodeId, message: ObjectMessage },
     /// Send a request to the node that is the home of an instance of this class.
-    SendToHome { class: ObjectClassHandle, home: NodeId, request: OwnershipRequest },
+    SendToHome { class: ObjectClassHandle, home: NodeId, request: Box<OwnershipRequest> },
     /// Send a message to the node of a federate.
     SendToFederate { federate: FederateHandle, message: ObjectMessage },
     /// Send a message to all nodes that publish this class or one below it.

@@ -249,6 +249,7 @@ impl Objects {
             }
             Some(_) if record.view.is_some_and(|view| self.adoptions.knows_more(class, view)) => {
                 self.instances.set_home(record.instance, home);
+                self.push_differing_regions(effects, record.instance);
                 Ok(())
             }
             Some(_) => {

@@ -37,6 +37,8 @@ impl Objects {
             self.count_unowned(instance);
             self.note_owners(instance);
             self.append_registered(effects, instance);
+            // The former home may not have heard what federates here have associated.
+            self.push_differing_regions(effects, instance);
             let Some(object) = self.instances.get(instance) else { continue };
             if !object.name.starts_with(MADE) && !is_listed(&object.name, instance) {
                 let (execution, name) = (self.id, object.name.to_string());
@@ -88,7 +90,10 @@ impl Objects {
             let handle = record.instance;
             if let Some(object) = self.instances.get(handle).filter(|object| object.home == self.node) {
                 let own = self.record(object);
-                if !is_longer || (own.attributes == record.attributes && own.tags == record.tags) {
+                let is_same = own.attributes == record.attributes
+                    && own.tags == record.tags
+                    && own.regions == record.regions;
+                if !is_longer || is_same {
                     continue;
                 }
             }

@@ -57,7 +57,7 @@ impl Objects {
                 // A federate that has left owns nothing and wants nothing.
                 let member = federation.and_then(|f| f.member(request.federate));
                 if member.is_some_and(|member| member.node == from) {
-                    self.requested(effects, request);
+                    self.requested(effects, *request);
                 }
             }
             ObjectMessage::Regions { federate, instance, regions } => {

@@ -153,7 +153,7 @@ impl Replication {
         &self,
         context: &mut Context<'_>,
         (class, home): (ObjectClassHandle, NodeId),
-        request: OwnershipRequest,
+        request: Box<OwnershipRequest>,
     ) {
         let followed = self.followed.get(&(PublishedClass::Objects(class), home));
         if !request.action.is_kept() || followed.is_some_and(|f| matches!(f.phase, Phase::Live)) {

@@ -1,8 +1,8 @@
 //! Ownership of attributes (clause 7) between nodes: requests to the home of an instance, and the
 //! decisions that the home announces in the stream of the class.
 
-use super::event::{attributes, put_attributes};
-use super::{Reader, Writer};
+use super::event::{attributes, put_attributes, put_regions, regions};
+use super::{Reader, RegionSet, Writer};
 use bytes::Bytes;
 use hla::handle::{AttributeHandle, FederateHandle, ObjectInstanceHandle, TransportationTypeHandle};
 use router::WireError;
@@ -85,6 +85,8 @@ pub(crate) struct OwnershipRequest {
     pub(crate) attributes: Vec<AttributeHandle>,
     /// For acquisitions: how the federate would send each of the attributes. Otherwise empty.
     pub(crate) deliveries: Vec<Delivery>,
+    /// For acquisitions: the regions that the federate has associated with some of the attributes.
+    pub(crate) regions: Vec<(AttributeHandle, RegionSet)>,
     pub(crate) tag: Bytes,
 }
 
@@ -162,6 +164,9 @@ impl OwnershipRequest {
         put_attributes(out, &self.attributes);
         out.number(self.deliveries.len() as u64);
         self.deliveries.iter().for_each(|delivery| delivery.write(out));
+        if self.action.is_acquisition() {
+            put_regions(out, &self.regions);
+        }
         out.octets(&self.tag);
     }
 
@@ -177,7 +182,9 @@ impl OwnershipRequest {
             let text = format!("{} deliveries for {expected} attributes", deliveries.len());
             return Err(WireError(text));
         }
-        Ok(Self { federate, instance, number, action, attributes, deliveries, tag: r.octets("a tag")? })
+        let regions = if action.is_acquisition() { regions(r)? } else { Vec::new() };
+        let tag = r.octets("a tag")?;
+        Ok(Self { federate, instance, number, action, attributes, deliveries, regions, tag })
     }
 }
 

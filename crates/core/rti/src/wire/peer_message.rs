@@ -118,7 +118,7 @@ pub(crate) enum ObjectMessage {
     Removed { instances: Vec<ObjectInstanceHandle> },
     /// A federate of the sender requests something about attributes of an instance whose home is
     /// the receiver (clause 7).
-    Own(OwnershipRequest),
+    Own(Box<OwnershipRequest>),
     /// A federate of the sender has changed the update regions of attributes that it owns, of an
     /// instance whose home is the receiver (9.3, 9.6, 9.7).
     Regions {
@@ -408,7 +408,7 @@ impl ObjectMessage {
                 instances: r
                     .list("the number of instances", |r| r.u64("an instance").map(ObjectInstanceHandle))?,
             },
-            23 => ObjectMessage::Own(OwnershipRequest::read(r)?),
+            23 => ObjectMessage::Own(Box::new(OwnershipRequest::read(r)?)),
             24 => ObjectMessage::Adopted { gone: NodeId(r.u16("a node")?) },
             25 => ObjectMessage::Regions {
                 federate: FederateHandle(r.u32("a federate")?),

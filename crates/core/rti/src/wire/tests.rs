@@ -184,14 +184,15 @@ fn decision() -> impl Strategy<Value = OwnershipDecision> {
 fn request() -> impl Strategy<Value = OwnershipRequest> {
     let action = proptest::sample::select(OwnershipAction::ALL.to_vec());
     let of = proptest::collection::vec((any::<u32>().prop_map(AttributeHandle), delivery()), 0..4);
-    (any::<u32>(), instance(), any::<u64>(), action, of, octets()).prop_map(
-        |(federate, instance, number, action, of, tag)| {
+    (any::<u32>(), instance(), any::<u64>(), action, of, regions(), octets()).prop_map(
+        |(federate, instance, number, action, of, mut regions, tag)| {
             let (attributes, mut deliveries): (Vec<_>, Vec<_>) = of.into_iter().unzip();
             if !action.is_acquisition() {
                 deliveries.clear();
+                regions.clear();
             }
             let federate = FederateHandle(federate);
-            OwnershipRequest { federate, instance, number, action, attributes, deliveries, tag }
+            OwnershipRequest { federate, instance, number, action, attributes, deliveries, regions, tag }
         },
     )
 }
@@ -287,7 +288,7 @@ fn object_message() -> impl Strategy<Value = ObjectMessage> {
             }
         ),
         any::<u16>().prop_map(|gone| ObjectMessage::Adopted { gone: NodeId(gone) }),
-        request().prop_map(ObjectMessage::Own),
+        request().prop_map(|request| ObjectMessage::Own(Box::new(request))),
         (any::<u32>(), instance(), regions()).prop_map(|(federate, instance, regions)| {
             ObjectMessage::Regions { federate: FederateHandle(federate), instance, regions }
         }),

@@ -185,6 +185,7 @@ impl Objects {
             action,
             attributes: vec![attribute],
             deliveries: Vec::new(),
+            regions: Vec::new(),
             tag,
         };
         for ((_, federate, attribute), Divestiture { tag, .. }) in divestitures {
@@ -207,7 +208,8 @@ impl Objects {
             let delivery = self.preferred_delivery(federate, class.unwrap_or_default(), attribute);
             let repeated = request(federate, action, attribute, open.tag);
             let (number, deliveries) = (open.number, vec![delivery]);
-            self.send_request(effects, OwnershipRequest { number, deliveries, ..repeated });
+            let regions = self.associated_regions(federate, instance, &[attribute]);
+            self.send_request(effects, OwnershipRequest { number, deliveries, regions, ..repeated });
         }
     }
 

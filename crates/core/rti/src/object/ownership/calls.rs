@@ -74,7 +74,16 @@ impl Objects {
             return Ok(Some(Vec::new()));
         }
         let (attributes, deliveries) = (attributes.into_iter().collect(), Vec::new());
-        let request = OwnershipRequest { federate, instance, number: 0, action, attributes, deliveries, tag };
+        let request = OwnershipRequest {
+            federate,
+            instance,
+            number: 0,
+            action,
+            attributes,
+            deliveries,
+            regions: Vec::new(),
+            tag,
+        };
         self.request(effects, request, Some(call))
     }
 
@@ -150,7 +159,9 @@ impl Objects {
             self.requests.acquire((instance, federate, attribute), number, is_pending, &tag, effects.now);
         }
         let deliveries = attributes.iter().map(|&at| self.preferred_delivery(federate, class, at)).collect();
-        let request = OwnershipRequest { federate, instance, number, action, attributes, deliveries, tag };
+        let regions = self.associated_regions(federate, instance, &attributes);
+        let request =
+            OwnershipRequest { federate, instance, number, action, attributes, deliveries, regions, tag };
         self.request(effects, request, None).map(|_| ())
     }
 
@@ -232,7 +243,16 @@ impl Objects {
         attributes: Vec<AttributeHandle>,
     ) -> Result<(), RtiError> {
         let (deliveries, tag) = (Vec::new(), Bytes::new());
-        let request = OwnershipRequest { federate, instance, number: 0, action, attributes, deliveries, tag };
+        let request = OwnershipRequest {
+            federate,
+            instance,
+            number: 0,
+            action,
+            attributes,
+            deliveries,
+            regions: Vec::new(),
+            tag,
+        };
         self.request(effects, request, None).map(|_| ())
     }
 
@@ -245,7 +265,16 @@ impl Objects {
         attributes: Vec<AttributeHandle>,
     ) {
         let (action, deliveries, tag) = (OwnershipAction::Divest, Vec::new(), Bytes::new());
-        let request = OwnershipRequest { federate, instance, number: 0, action, attributes, deliveries, tag };
+        let request = OwnershipRequest {
+            federate,
+            instance,
+            number: 0,
+            action,
+            attributes,
+            deliveries,
+            regions: Vec::new(),
+            tag,
+        };
         self.ask_home(effects, request, None);
     }
 
@@ -263,7 +292,16 @@ impl Objects {
         }
         let (action, tag) = (OwnershipAction::Delete, tag.clone());
         let (attributes, deliveries) = (Vec::new(), Vec::new());
-        let request = OwnershipRequest { federate, instance, number: 0, action, attributes, deliveries, tag };
+        let request = OwnershipRequest {
+            federate,
+            instance,
+            number: 0,
+            action,
+            attributes,
+            deliveries,
+            regions: Vec::new(),
+            tag,
+        };
         self.ask_home(effects, request, Some(call));
         true
     }
@@ -332,6 +370,7 @@ impl Objects {
             return self.adoptions.defer(request);
         }
         let (class, home) = (object.class, object.home);
+        let request = Box::new(request);
         effects.replicate(Change::SendToHome { class, home, request });
     }
 

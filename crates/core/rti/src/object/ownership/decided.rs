@@ -22,11 +22,6 @@ impl Objects {
         decision: OwnershipDecision,
     ) {
         tracing::debug!(execution = %self.id, ?instance, ?decision, "decided about ownership");
-        if let OwnershipDecision::Acquired { to, attributes, .. } = &decision {
-            // Before the new owner, so that nobody sees the attributes in the regions of the old one.
-            let attributes = attributes.iter().map(|owned| owned.attribute);
-            self.regions_of_new_owner(effects, instance, *to, attributes);
-        }
         self.append_change(effects, instance, || StreamEvent::Ownership {
             instance,
             decision: Box::new(decision.clone()),

@@ -1,6 +1,7 @@
 //! Decisions about ownership at the home of an instance.
 
 use super::super::objects::Objects;
+use super::super::regions::REGION_BYTES;
 use super::negotiation::{Acquirer, Decisions, Negotiation, Place};
 use crate::effect::Effects;
 use crate::wire::{NoticeKind, OwnershipAction, OwnershipDecision, OwnershipRequest};
@@ -8,7 +9,7 @@ use bytes::Bytes;
 use hla::handle::{AttributeHandle, FederateHandle, ObjectInstanceHandle};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Approximate memory of one acquirer with its negotiation, in bytes, without its tag.
+/// Approximate memory of one acquirer with its negotiation, in bytes, without its tag and regions.
 const ACQUIRER_BYTES: usize = 200;
 
 /// A confirmation, although no federate wants the attribute any longer.
@@ -58,7 +59,7 @@ impl Negotiations {
         act(&mut negotiation);
         for acquirer in &negotiation.acquirers {
             self.wanted.insert((acquirer.federate, instance, attribute));
-            self.bytes += ACQUIRER_BYTES + acquirer.tag.len();
+            self.bytes += ACQUIRER_BYTES + acquirer.tag.len() + REGION_BYTES * acquirer.regions.iter().len();
         }
         if !negotiation.is_over() {
             self.open.insert((instance, attribute), negotiation);
@@ -73,7 +74,7 @@ impl Negotiations {
     ) {
         for acquirer in &negotiation.acquirers {
             self.wanted.remove(&(acquirer.federate, instance, attribute));
-            self.bytes -= ACQUIRER_BYTES + acquirer.tag.len();
+            self.bytes -= ACQUIRER_BYTES + acquirer.tag.len() + REGION_BYTES * acquirer.regions.iter().len();
         }
     }
 
@@ -185,7 +186,9 @@ impl Objects {
             let Some(&delivery) = delivery_of.get(&place.attribute) else { return };
             let is_pending = action == OwnershipAction::Acquire;
             let tag = tag.clone();
-            let acquirer = Acquirer { federate, number, is_pending, tag, delivery, since: now };
+            let regions = request.regions.iter().find(|(of, _)| *of == place.attribute);
+            let regions = regions.map(|(_, regions)| regions.clone()).unwrap_or_default();
+            let acquirer = Acquirer { federate, number, is_pending, tag, delivery, regions, since: now };
             match is_pending {
                 true => negotiation.acquire(place, acquirer, out),
                 false => negotiation.acquire_if_available(place, acquirer, out),
@@ -230,9 +233,15 @@ impl Objects {
             let place = Place { attribute, owner: object.attribute(slot).owner };
             negotiations.step(instance, attribute, |negotiation| act(negotiation, place, &mut out));
         }
+        let regions = std::mem::take(&mut out.regions);
         for decision in out.into_list() {
-            if let OwnershipDecision::Acquired { to, .. } = decision {
-                self.negotiations.acquired.entry(to).or_default().insert(instance);
+            if let OwnershipDecision::Acquired { to, attributes, .. } = &decision {
+                self.negotiations.acquired.entry(*to).or_default().insert(instance);
+                // Before the new owner, so that nobody sees the attributes in the regions of the old
+                // one.
+                let attributes: BTreeSet<_> = attributes.iter().map(|owned| owned.attribute).collect();
+                let regions = regions.iter().filter(|(attribute, _)| attributes.contains(attribute));
+                self.regions_of_new_owner(effects, instance, *to, regions.cloned().collect());
             }
             self.announce(effects, instance, decision);
         }

@@ -4,7 +4,8 @@
 //! A negotiation is a state machine without side effects. It adds its decisions to [`Decisions`],
 //! which combines those about several attributes.
 
-use crate::wire::{Delivery, NoticeKind, OwnedAttribute, OwnershipDecision};
+use super::super::regions::RegionsOfAttributes;
+use crate::wire::{Delivery, NoticeKind, OwnedAttribute, OwnershipDecision, RegionSet};
 use base::Moment;
 use bytes::Bytes;
 use hla::handle::{AttributeHandle, FederateHandle};
@@ -20,6 +21,8 @@ pub(crate) struct Acquirer {
     pub(crate) is_pending: bool,
     pub(crate) tag: Bytes,
     pub(crate) delivery: Delivery,
+    /// The regions that it had associated with the attribute.
+    pub(crate) regions: RegionSet,
     /// When its request arrived.
     pub(crate) since: Moment,
 }
@@ -142,6 +145,7 @@ impl Negotiation {
         let Some(first) = waiting.next() else { return };
         self.divesting = None;
         out.acquired(place, first.federate, tag, first.delivery);
+        out.regions.push((place.attribute, first.regions));
         for other in waiting {
             if other.is_pending {
                 out.notice(first.federate, NoticeKind::ReleaseRequested, place, &other.tag);
@@ -175,6 +179,8 @@ impl Negotiation {
 #[derive(Debug, Default)]
 pub(super) struct Decisions {
     list: Vec<OwnershipDecision>,
+    /// Attributes that change their owners, with the new owners' regions.
+    pub(super) regions: RegionsOfAttributes,
 }
 
 impl Decisions {

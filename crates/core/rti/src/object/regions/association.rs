@@ -313,32 +313,45 @@ impl Objects {
         self.apply_regions(effects, instance, &regions);
     }
 
+    /// The regions that a federate here has associated with some of these attributes, for the home
+    /// of an instance of which it wants to own them.
+    pub(crate) fn associated_regions(
+        &self,
+        federate: FederateHandle,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+    ) -> RegionsOfAttributes {
+        let known = self.federates.get(&federate).map(|federate| &federate.distribution);
+        let Some(distribution) = known.filter(|distribution| distribution.associates()) else {
+            return RegionsOfAttributes::new();
+        };
+        let all = attributes.iter().map(|&at| (at, distribution.associated(instance, at)));
+        all.filter(|(_, regions)| !regions.is_empty()).collect()
+    }
+
     /// Before attributes of an instance at home here get the owner `to`: their update regions become
-    /// those that `to` has associated. The associations of a federate of another node follow from
-    /// there.
+    /// those that `to` has associated. `regions`: those as of its request, in case it is a federate
+    /// of another node. Later changes follow from there.
     pub(crate) fn regions_of_new_owner(
         &mut self,
         effects: &mut Effects,
         instance: ObjectInstanceHandle,
         to: FederateHandle,
-        attributes: impl Iterator<Item = AttributeHandle>,
+        mut regions: RegionsOfAttributes,
     ) {
-        let owner = self.federates.get(&to);
-        let associated = |attribute| {
-            owner
-                .map_or(RegionSet::DEFAULT, |owner| owner.distribution.associated(instance, attribute))
-                .clone()
-        };
-        let regions = attributes.map(|attribute| (attribute, associated(attribute))).collect();
+        if let Some(owner) = self.federates.get(&to) {
+            for (attribute, regions) in &mut regions {
+                *regions = owner.distribution.associated(instance, *attribute).clone();
+            }
+        }
         self.decide_regions(effects, instance, regions);
     }
 
     /// Asks the home of an instance for the update regions of the attributes that federates here
-    /// own, where they differ: the home is a new one, or a federate here has become the owner.
+    /// own, where they differ: the home is a new one, perhaps this node, or a federate here has
+    /// become the owner.
     pub(crate) fn push_differing_regions(&mut self, effects: &mut Effects, instance: ObjectInstanceHandle) {
-        let Some(object) = self.instances.get(instance).filter(|object| object.home != self.node) else {
-            return;
-        };
+        let Some(object) = self.instances.get(instance) else { return };
         let class = self.class_of(object.class);
         let mut differing: BTreeMap<FederateHandle, BTreeSet<AttributeHandle>> = BTreeMap::new();
         for (slot, state) in object.attributes() {
