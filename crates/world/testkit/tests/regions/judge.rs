@@ -216,8 +216,15 @@ impl Trial {
             let live = self.mirror.live();
             let Some(&at) = self.draw.pick(&live) else { return Ok(()) };
             let is_witness = self.has_faults && at == 0;
-            let acts = script::draw_distribution(&mut self.draw, &self.mirror.feds[at]);
-            let is_loss = |act: &Act| matches!(act, Act::Unsubscribe(..));
+            let fed = &self.mirror.feds[at];
+            let acts = match self.draw.chance(40) {
+                true => script::draw_ownership(&mut self.draw, fed),
+                false => script::draw_distribution(&mut self.draw, fed),
+            };
+            let is_loss = |act: &Act| matches!(act, Act::Unsubscribe(..) | Act::LocalDelete(_));
+            if acts.iter().any(|act| matches!(act, Act::LocalDelete(_))) {
+                continue;
+            }
             self.ports[at].next.extend(acts.into_iter().filter(|act| !is_witness || !is_loss(act)));
             self.judge(Some(before))?;
         }

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stderr)] // the seeds of fresh runs
 
 mod calls;
+mod directed;
 mod judge;
 mod mirror;
 mod nodes;

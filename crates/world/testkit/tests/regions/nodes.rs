@@ -71,6 +71,8 @@ pub(crate) struct Trial {
     read: usize,
     /// The round in which a node dies.
     crash: Option<(u64, usize)>,
+    /// The federates make no further calls before the end.
+    is_silent: bool,
     rules: Vec<(Moment, RuleId)>,
 }
 
@@ -151,6 +153,7 @@ impl Trial {
             deletes: false,
             read: 0,
             crash: None,
+            is_silent: false,
             rules: Vec::new(),
         }
     }
@@ -182,14 +185,15 @@ impl Trial {
             }
         }
         for round in 0..ROUNDS {
-            self.fault(round);
+            self.fault();
             for at in self.mirror.live() {
-                if self.ports[at].next.is_empty() && self.draw.chance(50) {
+                if self.ports[at].next.is_empty() && !self.is_silent && self.draw.chance(50) {
                     let is_witness = self.has_faults && at == 0;
                     self.ports[at].next.extend(script::draw(&mut self.draw, &self.mirror, at, is_witness));
                 }
                 self.go_on(at)?;
             }
+            self.crash(round)?;
             let span = Duration::from_micros(self.draw.below(60_000));
             self.pass(span)?;
             if !self.has_faults && round % 20 == 19 {
@@ -265,13 +269,43 @@ impl Trial {
         }
     }
 
+    /// In its round a node dies, right after all federates have changed regions. Often the nodes have
+    /// heard different parts of that, and often nobody does anything later that would hide it.
+    fn crash(&mut self, round: u64) -> Result<(), String> {
+        let Some((_, node)) = self.crash.take_if(|(at, _)| *at == round) else { return Ok(()) };
+        let nodes = self.cluster.nodes().len() as u64;
+        if self.draw.chance(60) {
+            let other = (node + 1 + self.draw.below(nodes - 1) as usize) % nodes as usize;
+            let kind = match self.draw.below(2) {
+                0 => FaultKind::OneWay(node, other),
+                _ => FaultKind::Slow(node, other, Duration::from_millis(200)),
+            };
+            self.history.push(format!("{:?} {kind:?}", self.cluster.now()));
+            let until = self.cluster.now() + Duration::from_millis(500);
+            let rule = self.cluster.add_rule(kind);
+            self.rules.push((until, rule));
+        }
+        for _ in 0..3 {
+            for at in self.mirror.live() {
+                if self.ports[at].next.is_empty() {
+                    let acts = script::draw_distribution(&mut self.draw, &self.mirror.feds[at]);
+                    let is_loss = |act: &Act| at == 0 && matches!(act, Act::Unsubscribe(..));
+                    self.ports[at].next.extend(acts.into_iter().filter(|act| !is_loss(act)));
+                }
+                self.go_on(at)?;
+            }
+            let span = Duration::from_micros(self.draw.below(30_000));
+            self.pass(span)?;
+        }
+        self.kill(node);
+        self.is_silent = self.draw.chance(70);
+        Ok(())
+    }
+
     /// Begins and ends the faults of a round.
-    fn fault(&mut self, round: u64) {
+    fn fault(&mut self) {
         let now = self.cluster.now();
         self.end_rules(Some(now));
-        if let Some((_, node)) = self.crash.take_if(|(at, _)| *at == round) {
-            self.kill(node);
-        }
         if self.has_faults && self.draw.chance(8) {
             let nodes = self.cluster.nodes().len() as u64;
             let (a, b) = (self.draw.below(nodes) as usize, self.draw.below(nodes - 1) as usize);

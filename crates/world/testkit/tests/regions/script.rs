@@ -116,6 +116,24 @@ pub(crate) fn draw_distribution(draw: &mut Draw, fed: &Fed) -> Vec<Act> {
     vec![one]
 }
 
+/// Draws a deletion, or a change of owners.
+pub(crate) fn draw_ownership(draw: &mut Draw, fed: &Fed) -> Vec<Act> {
+    let Some(instance) = some_known(draw, fed) else { return Vec::new() };
+    let some = some_attributes(draw, fed.known[&instance]);
+    let owned = fed.owned_of(instance);
+    let given: Attributes = some.intersection(&owned).copied().collect();
+    let wanted: Attributes = some.difference(&owned).copied().collect();
+    match draw.below(8) {
+        0 => vec![Act::Delete(instance)],
+        1 => vec![Act::LocalDelete(instance)],
+        2 if !given.is_empty() => vec![Act::Divest(instance, given)],
+        2..5 if !given.is_empty() => vec![Act::DivestIfWanted(instance, given)],
+        5 if !wanted.is_empty() => vec![Act::AcquireIfAvailable(instance, wanted)],
+        _ if !wanted.is_empty() => vec![Act::Acquire(instance, wanted)],
+        _ => Vec::new(),
+    }
+}
+
 /// Draws an act of a federate, or several that belong together. A witness never stops watching.
 pub(crate) fn draw(draw: &mut Draw, mirror: &Mirror, at: usize, is_witness: bool) -> Vec<Act> {
     let fed = &mirror.feds[at];
@@ -135,22 +153,7 @@ pub(crate) fn draw(draw: &mut Draw, mirror: &Mirror, at: usize, is_witness: bool
         }
         4 => vec![Act::Send(class, Regions::new())],
         5 => vec![Act::Send(class, some_regions(draw, fed, class))],
-        6..11 => {
-            let Some(instance) = some_known(draw, fed) else { return Vec::new() };
-            let some = some_attributes(draw, fed.known[&instance]);
-            let owned = fed.owned_of(instance);
-            let given: Attributes = some.intersection(&owned).copied().collect();
-            let wanted: Attributes = some.difference(&owned).copied().collect();
-            match draw.below(8) {
-                0 => vec![Act::Delete(instance)],
-                1 => vec![Act::LocalDelete(instance)],
-                2 if !given.is_empty() => vec![Act::Divest(instance, given)],
-                2..5 if !given.is_empty() => vec![Act::DivestIfWanted(instance, given)],
-                5 if !wanted.is_empty() => vec![Act::AcquireIfAvailable(instance, wanted)],
-                _ if !wanted.is_empty() => vec![Act::Acquire(instance, wanted)],
-                _ => Vec::new(),
-            }
-        }
+        6..11 => draw_ownership(draw, fed),
         _ => draw_distribution(draw, fed),
     };
     acts.into_iter().filter(|act| !is_witness || !is_loss(act)).collect()
