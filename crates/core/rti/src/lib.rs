@@ -41,7 +41,8 @@ pub use proposal::{CallId, CallerId, Completion, Proposal};
 pub use replica::{NetworkCounters, NetworkLimits, Outgoing};
 pub use rti::{MemoryBounds, MemorySums, Rti};
 pub use status::{
-    AcquirerStatus, AttributeOwnershipStatus, FederateStatus, FederationStatus, InstanceOwnership,
-    InstanceStatus, OwnershipStatus, TimeStatus,
+    AcquirerStatus, ApartStatus, AttributeOwnershipStatus, AttributeWhy, FederateRegions, FederateStatus,
+    FederationRegions, FederationStatus, InstanceOwnership, InstanceStatus, OwnershipStatus, RangeStatus,
+    RegionStatus, RegionsStatus, SeparatedRegions, SubscriptionStatus, TimeStatus, WhyStatus,
 };
 pub use wire::{NetTopic, Packet};

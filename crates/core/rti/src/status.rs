@@ -1,8 +1,12 @@
 //! A snapshot of the services, for people and tools.
 
 mod ownership;
+mod regions;
+mod why;
 
 pub use ownership::{AcquirerStatus, AttributeOwnershipStatus, InstanceOwnership, OwnershipStatus};
+pub use regions::{FederateRegions, FederationRegions, RangeStatus, RegionStatus, RegionsStatus};
+pub use why::{ApartStatus, AttributeWhy, SeparatedRegions, SubscriptionStatus, WhyStatus};
 
 use crate::control::{ExecutionId, Federation, NodeId, PublishedClass};
 use crate::object::objects::Objects;
@@ -119,6 +123,15 @@ impl Rti {
             }
         })
         .collect()
+    }
+
+    /// The federation execution with this name, and its objects here; otherwise the reason in words.
+    fn federation_here(&self, name: &str) -> Result<(&Federation, &Objects), String> {
+        let known = self.control().federation(name);
+        let known = known.ok_or_else(|| format!("no federation execution is called `{name}`"))?;
+        let objects = self.objects(known.id);
+        let objects = objects.ok_or_else(|| format!("no federate of `{name}` has joined at this node"))?;
+        Ok((known, objects))
     }
 
     fn node_name(&self, node: NodeId) -> String {

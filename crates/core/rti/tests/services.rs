@@ -38,6 +38,8 @@ mod regions_messages;
 mod regions_refused;
 #[path = "services/regions_scope.rs"]
 mod regions_scope;
+#[path = "services/regions_status.rs"]
+mod regions_status;
 #[path = "services/resign.rs"]
 mod resign;
 #[path = "services/support.rs"]

@@ -185,7 +185,7 @@ impl Instance {
 
     /// An estimate of the memory of the instance, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        let regions = self.update_regions.as_ref().map_or(0, |regions| regions.bytes());
+        let regions = self.region_bytes().unwrap_or_default();
         let known = self.known.len() * size_of::<Known>();
         Self::bytes_of(self.name.len(), self.attributes.len()) + known + regions
     }
@@ -300,6 +300,9 @@ pub(crate) struct Instances {
     pub(super) regions: RegionIndex,
     /// An estimate of their memory, in bytes.
     bytes: usize,
+    /// The number of those with update regions, and an estimate of the memory of these regions, in
+    /// bytes.
+    update_regions: (usize, usize),
 }
 
 impl Instances {
@@ -320,6 +323,18 @@ impl Instances {
         self.bytes
     }
 
+    /// The number of instances with update regions, and an estimate of the memory of these regions,
+    /// in bytes. Cost: O(1).
+    pub(crate) fn update_regions(&self) -> (usize, usize) {
+        self.update_regions
+    }
+
+    fn count_update_regions(&mut self, (before, now): (Option<usize>, Option<usize>)) {
+        let (instances, bytes) = &mut self.update_regions;
+        *instances = *instances + usize::from(now.is_some()) - usize::from(before.is_some());
+        *bytes = *bytes + now.unwrap_or_default() - before.unwrap_or_default();
+    }
+
     pub(crate) fn insert(&mut self, instance: Instance) {
         if self.by_handle.begin_move() {
             self.moving = Some(self.cursor());
@@ -329,7 +344,9 @@ impl Instances {
         self.by_class.entry(instance.class).or_default().insert(instance.handle);
         self.by_name.insert(instance.name.clone(), instance.handle);
         self.enter_home(instance.home, instance.class, instance.is_known());
+        self.count_update_regions((None, instance.region_bytes()));
         if let Some(before) = self.by_handle.insert(instance) {
+            self.count_update_regions((before.region_bytes(), None));
             self.bytes -= before.bytes();
             self.leave_home(before.home, before.class, before.is_known());
         }
@@ -338,6 +355,7 @@ impl Instances {
     pub(crate) fn remove(&mut self, handle: ObjectInstanceHandle) -> Option<Instance> {
         let instance = self.by_handle.remove(handle)?;
         self.bytes -= instance.bytes();
+        self.count_update_regions((instance.region_bytes(), None));
         // Another instance of that name may have been announced before the end of this one.
         if self.by_name.get(&instance.name) == Some(&handle) {
             self.by_name.remove(&instance.name);
@@ -415,12 +433,15 @@ impl Instances {
     pub(crate) fn change(&mut self, handle: ObjectInstanceHandle, change: impl FnOnce(&mut Instance)) {
         let Some(instance) = self.by_handle.get_mut(handle) else { return };
         let (was_known, bytes) = (instance.is_known(), instance.bytes());
+        let regions_before = instance.region_bytes();
         change(instance);
         self.bytes = self.bytes - bytes + instance.bytes();
+        let regions = (regions_before, instance.region_bytes());
         if was_known != instance.is_known() {
             let count = self.homes_of_class.entry((instance.class, instance.home)).or_default();
             count.known = if was_known { count.known - 1 } else { count.known + 1 };
         }
+        self.count_update_regions(regions);
     }
 
     /// Whether a federate here knows an instance of exactly `class` whose home is `node`.

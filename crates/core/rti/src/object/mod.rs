@@ -5,7 +5,7 @@
 //! - [`instance`], [`table`]: object instances, the owners of their attributes, and the federates
 //!   that know them;
 //! - [`discovery`], [`scope`]: which federates discover an instance, and which attributes they then
-//!   see;
+//!   see; [`why`]: why they do;
 //! - [`update`], [`interaction`], [`directed`]: the messages themselves;
 //! - [`timed`]: messages in time-stamp order, when they are due;
 //! - [`lifecycle`]: registration, deletion; [`deletion`]: deletion in time-stamp order;
@@ -57,6 +57,7 @@ mod timed;
 mod tombstones;
 mod transport;
 mod update;
+pub(crate) mod why;
 mod work;
 
 #[cfg(test)]

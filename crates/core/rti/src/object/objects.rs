@@ -159,6 +159,12 @@ impl Objects {
         self.instances.bytes() + self.declarations * DECLARATION_BYTES + self.region_bytes + ownership
     }
 
+    /// An estimate of the memory of regions, of their use by federates here, and of the update regions
+    /// of instances, in bytes. Cost: O(1).
+    pub(crate) fn bytes_of_regions(&self) -> usize {
+        self.region_bytes + self.instances.update_regions().1
+    }
+
     /// An estimate of the memory of one more instance of a class, in bytes.
     pub(crate) fn bytes_of_instance(&self, class: Option<ObjectClassHandle>, name: &str) -> usize {
         let class = self.model.object_class(class.unwrap_or_default());

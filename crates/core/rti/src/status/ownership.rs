@@ -69,11 +69,7 @@ impl Rti {
     /// # Errors
     /// The federation execution, or the instance, is unknown to this node.
     pub fn ownership(&self, federation: &str, object: Option<&str>) -> Result<OwnershipStatus, String> {
-        let known = self.control().federation(federation);
-        let known = known.ok_or_else(|| format!("no federation execution is called `{federation}`"))?;
-        let Some(objects) = self.objects(known.id) else {
-            return Err(format!("no federate of `{federation}` has joined at this node"));
-        };
+        let (known, objects) = self.federation_here(federation)?;
         let instances: Vec<_> = match object {
             Some(name) => {
                 let instance = objects.instances.by_name(name);

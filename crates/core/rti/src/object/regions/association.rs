@@ -115,6 +115,10 @@ impl Distribution {
                 changed += 1;
             }
         }
+        match on {
+            true => self.associated += changed,
+            false => self.associated -= changed,
+        }
         let attributes = pairs.iter().map(|&(attribute, _)| attribute).collect();
         self.respecify(instance, &attributes, &mut BTreeMap::new());
         changed

@@ -8,7 +8,8 @@
 //! - [`update_regions`]: update regions as every node knows them, and the subscriptions that apply;
 //! - [`commit`]: the consequences of moved regions (9.3);
 //! - [`index`]: instances by their update regions;
-//! - [`request`]: requests for values with regions (9.13).
+//! - [`request`]: requests for values with regions (9.13);
+//! - [`comparison`] and [`view`]: why regions do not overlap, and which there are, for people.
 //!
 //! A region has meaning only at the node of its creator. Elsewhere regions are values: an instance
 //! carries the ranges of its update regions, and so does every message. The home of an instance
@@ -22,17 +23,22 @@
 
 mod association;
 mod commit;
+mod comparison;
 mod index;
 mod overlap;
 mod request;
 mod subscription;
 mod table;
 mod update_regions;
+mod view;
 
 pub(crate) use commit::{Difference, MovedRegions, RegionReviews};
+pub(crate) use comparison::{Comparison, REGIONS_COMPARED_MAX};
 pub(crate) use index::RegionIndex;
+pub(crate) use overlap::Separation;
 pub(crate) use table::{Distribution, REGION_BYTES};
 pub(crate) use update_regions::{Exceptions, UpdateRegions, exception, exceptions_as_sent};
+pub(crate) use view::{Bounds, RegionView, RegionsView, SubscriptionView};
 
 use crate::wire::RegionSet;
 use hla::handle::AttributeHandle;

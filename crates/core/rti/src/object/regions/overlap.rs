@@ -51,23 +51,50 @@ impl<'a> Usage<'a> {
 /// Whether two regions, each with its usage, overlap: they have a common dimension, and on each
 /// common dimension a common value.
 pub(super) fn overlap(a: &Region, of_a: Usage<'_>, b: &Region, of_b: Usage<'_>) -> bool {
-    let mut is_common = false;
-    let mut apart = |own: &DimensionRange, other: Option<DimensionRange>| {
-        is_common |= other.is_some();
-        other.is_some_and(|other| !own.overlaps(&other))
-    };
-    if a.ranges
-        .iter()
-        .any(|own| apart(own, range(b, own.dimension).or_else(|| of_b.default_of(own.dimension))))
-    {
-        return false;
+    let mut common = named_in_common(a, of_a, b, of_b).peekable();
+    let is_common = common.peek().is_some() || is_default_common(of_a, of_b);
+    is_common && common.all(|(a, b)| a.overlaps(&b))
+}
+
+/// The reason why two regions do not overlap.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Separation {
+    /// They have no common dimension.
+    NothingInCommon,
+    /// The ranges of both, on each common dimension on which they have no common value.
+    Apart(Vec<(DimensionRange, DimensionRange)>),
+}
+
+/// The reason why two regions, each with its usage, do not overlap; `None` if they do.
+pub(super) fn separation(a: &Region, of_a: Usage<'_>, b: &Region, of_b: Usage<'_>) -> Option<Separation> {
+    let mut common = named_in_common(a, of_a, b, of_b).peekable();
+    if common.peek().is_none() && !is_default_common(of_a, of_b) {
+        return Some(Separation::NothingInCommon);
     }
-    let only_b = b.ranges.iter().filter(|own| range(a, own.dimension).is_none());
-    if only_b.into_iter().any(|own| apart(own, of_a.default_of(own.dimension))) {
-        return false;
-    }
-    // Where both lack a dimension, both have its default range, which overlaps itself.
-    is_common || of_a.defaults().any(|default| of_b.default_of(default.dimension).is_some())
+    let apart: Vec<_> = common.filter(|(a, b)| !a.overlaps(b)).collect();
+    (!apart.is_empty()).then_some(Separation::Apart(apart))
+}
+
+/// The ranges of two regions on their common dimensions, as far as one of them was created with the
+/// dimension.
+fn named_in_common(
+    a: &Region,
+    of_a: Usage<'_>,
+    b: &Region,
+    of_b: Usage<'_>,
+) -> impl Iterator<Item = (DimensionRange, DimensionRange)> {
+    let named_by_a = a.ranges.iter().filter_map(move |&own| {
+        let other = range(b, own.dimension).or_else(|| of_b.default_of(own.dimension));
+        Some((own, other?))
+    });
+    let only_by_b = b.ranges.iter().filter(|own| range(a, own.dimension).is_none());
+    named_by_a.chain(only_by_b.filter_map(move |&own| Some((of_a.default_of(own.dimension)?, own))))
+}
+
+/// Whether both usages have a common dimension with a default range. Where both regions lack a
+/// dimension, both have its default range, which overlaps itself.
+fn is_default_common(of_a: Usage<'_>, of_b: Usage<'_>) -> bool {
+    of_a.defaults().any(|default| of_b.default_of(default.dimension).is_some())
 }
 
 fn range(region: &Region, dimension: DimensionHandle) -> Option<DimensionRange> {

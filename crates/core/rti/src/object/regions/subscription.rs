@@ -25,8 +25,21 @@ pub(crate) struct SubscriptionsWithRegions {
 }
 
 impl SubscriptionsWithRegions {
+    /// The number of subscriptions with regions.
+    pub(super) fn count(&self) -> usize {
+        self.with_regions.len()
+    }
+
+    /// The subscription of an attribute without regions.
+    pub(super) fn plain(&self, attribute: AttributeHandle) -> Option<Subscription> {
+        self.plain.get(&attribute).copied()
+    }
+
     /// The subscriptions of an attribute with regions.
-    fn of(&self, attribute: AttributeHandle) -> impl Iterator<Item = (RegionHandle, Subscription)> {
+    pub(super) fn of(
+        &self,
+        attribute: AttributeHandle,
+    ) -> impl Iterator<Item = (RegionHandle, Subscription)> {
         let all = (attribute, RegionHandle(0))..=(attribute, RegionHandle(u64::MAX));
         self.with_regions.range(all).map(|(&(_, region), &how)| (region, how))
     }
@@ -85,6 +98,11 @@ pub(crate) struct InteractionWithRegions {
 }
 
 impl InteractionWithRegions {
+    /// The number of regions.
+    pub(super) fn count(&self) -> usize {
+        self.with_regions.len()
+    }
+
     fn union(&self) -> Option<bool> {
         self.plain.into_iter().chain(self.with_regions.values().copied()).max()
     }

@@ -32,7 +32,7 @@ pub(super) enum Subscriber {
 #[derive(Debug, Default)]
 pub(super) struct OwnRegion {
     /// The template (9.1.2): the bounds on each dimension, once they are set.
-    template: BTreeMap<DimensionHandle, Option<(u32, u32)>>,
+    pub(super) template: BTreeMap<DimensionHandle, Option<(u32, u32)>>,
     /// The last committed template.
     pub(super) specification: Option<Specification>,
     /// The subscriptions that use it.
@@ -44,13 +44,17 @@ pub(super) struct OwnRegion {
 /// Everything of clause 9 that a federate has.
 #[derive(Debug, Default)]
 pub(crate) struct Distribution {
-    regions: BTreeMap<RegionHandle, OwnRegion>,
+    pub(super) regions: BTreeMap<RegionHandle, OwnRegion>,
+    /// The number of regions that have a specification. Counted, because there may be a million.
+    pub(super) committed: usize,
     last_region: u32,
     /// Its subscriptions with regions, by class.
     pub(super) attributes: BTreeMap<ObjectClassHandle, SubscriptionsWithRegions>,
     pub(super) interactions: BTreeMap<InteractionClassHandle, InteractionWithRegions>,
     /// The update regions that it has associated.
     pub(super) associations: HandleMap<ObjectInstanceHandle, Associations>,
+    /// The number of associations: one for each instance attribute and region.
+    pub(super) associated: usize,
 }
 
 impl Distribution {
@@ -135,7 +139,9 @@ impl Objects {
             let text = format!("{handle:?} is in use for updates of {attribute:?} of {instance:?}");
             return Err(RtiError::new(Exception::RegionInUseForUpdateOrSubscription, text));
         }
-        self.federate_mut(federate).distribution.regions.remove(&handle);
+        let distribution = &mut self.federate_mut(federate).distribution;
+        let gone = distribution.regions.remove(&handle);
+        distribution.committed -= usize::from(gone.is_some_and(|region| region.specification.is_some()));
         self.region_bytes -= REGION_BYTES;
         Ok(())
     }
@@ -212,7 +218,9 @@ impl Objects {
             if let Some(region) = distribution.regions.get_mut(&handle)
                 && region.specification.as_ref() != Some(&specification)
             {
-                moved.push((handle, region.specification.replace(specification)));
+                let before = region.specification.replace(specification);
+                distribution.committed += usize::from(before.is_none());
+                moved.push((handle, before));
             }
         }
         self.regions_moved(effects, federate, &moved);

@@ -80,6 +80,11 @@ impl Instance {
         self.update_regions.as_ref().map_or(&[][..], |regions| &regions.of)
     }
 
+    /// An estimate of the memory of its update regions, in bytes; `None`: it has none.
+    pub(crate) fn region_bytes(&self) -> Option<usize> {
+        self.update_regions.as_ref().map(|regions| regions.bytes())
+    }
+
     /// The exceptions for a federate that knows the instance; `None`: there are none.
     pub(crate) fn exceptions(&self, federate: FederateHandle) -> Option<&Exceptions> {
         let all = &self.update_regions.as_ref()?.exceptions;
