@@ -23,6 +23,7 @@ mod shell;
 mod sim;
 mod srmp;
 mod status;
+mod why;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -51,6 +52,7 @@ Examples:
   meshrti demo                     see it work
   meshrti serve                    an RTI on port 15164 that federates can join
   meshrti status                   what runs on it
+  meshrti why Truck-1 Red          why a federate gets no updates
   meshrti ping sim-host:15164      whether it answers, and how fast
   meshrti bench quick              how fast it is
   meshrti fom check *.xml          whether FOM modules fit together
@@ -69,6 +71,8 @@ enum Command {
     Network(network::Args),
     /// Say what runs on a server: federations and their members
     Status(status::Args),
+    /// Say whether and why a federate receives the updates of an object
+    Why(why::Args),
     /// Say whether a server answers, and how fast
     Ping(ping::Args),
     /// Measure a server against the floor of the bare network
@@ -109,6 +113,7 @@ impl Command {
             Command::Serve(args) => serve::run(args),
             Command::Network(args) => network::run(args),
             Command::Status(args) => status::run(args),
+            Command::Why(args) => why::run(args),
             Command::Ping(args) => ping::run(args),
             #[cfg(feature = "bench")]
             Command::Bench(args) => bench::run(args),

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use console::exit::Failure;
 use console::password::PasswordFlag;
-use federate::{ConnectError, Options, plain_text_password};
+use federate::{Callbacks, ConnectError, Federate, Options, plain_text_password};
+use hla::api::RtiConfiguration;
 
 /// How to reach a server.
 #[derive(clap::Args)]
@@ -25,6 +26,27 @@ impl ServerFlags {
         options.credentials = password.map_err(Failure::wrong_use)?;
         Ok(options)
     }
+}
+
+/// Connects to `host`, and asks for a report at the same time: the message of the response. Servers of
+/// other vendors do not send one.
+pub(crate) async fn ask(
+    server: &ServerFlags,
+    host: &str,
+    additional_settings: String,
+) -> Result<(Federate, Callbacks, String), Failure> {
+    let options = server.options(host)?;
+    let (federate, callbacks) = Federate::open(&options).await.map_err(unreachable)?;
+    let configuration = RtiConfiguration { additional_settings, ..RtiConfiguration::default() };
+    let answer = match options.credentials {
+        Some(password) => {
+            federate.request_connect_with_configuration_and_credentials(configuration, password).await
+        }
+        None => federate.request_connect_with_configuration(configuration).await,
+    };
+    let answer =
+        answer.map_err(|source| unreachable(ConnectError::Service { address: host.to_owned(), source }))?;
+    Ok((federate, callbacks, answer.message))
 }
 
 /// The failure to connect: a malformed address is wrong use, all else is news about the server.

@@ -3,19 +3,19 @@
 mod memory;
 mod network;
 mod ownership;
+mod regions;
 mod time;
 
 use std::collections::BTreeMap;
 
-use federate::{Callback, Callbacks, ConnectError, Federate, FederateError};
-use hla::api::RtiConfiguration;
+use federate::{Callback, Callbacks, Federate, FederateError};
 use kernel::report::{
-    FederateReport, FederationReport, NetworkReport, REPORT_SETTING, RefusalReport, SlowTurnsReport,
-    TimeStatus,
+    FederateReport, FederationReport, NetworkReport, REPORT_SETTING, RefusalReport, RegionsQuery,
+    SlowTurnsReport, TimeStatus,
 };
 use serde_json::json;
 
-use crate::server::{ServerFlags, unreachable};
+use crate::server::{ServerFlags, ask};
 use console::exit::{Failure, Outcome, Status, block_on, say};
 use console::report::{JsonFlag, Report};
 
@@ -30,6 +30,7 @@ Examples:
   meshrti status --time --federation Range --watch 500ms
   meshrti status --ownership Range          # attributes that federates hand over
   meshrti status --ownership Range Truck-1  # all attributes of an object
+  meshrti status --regions                  # the regions of the federates of this node
 
 Any node of a network can be asked: it knows all nodes and links, and what each node last said of its queues.
 Exit status: 0 the server answers, 1 it does not, or is a node without contact to a majority of its network.")]
@@ -51,6 +52,9 @@ pub(crate) struct Args {
     /// Show who owns the attributes of OBJECT and who waits for them, or of all objects about which something is negotiated
     #[arg(long, num_args = 1..=2, value_names = ["FEDERATION", "OBJECT"], conflicts_with_all = ["time", "federation", "federate"])]
     ownership: Vec<String>,
+    /// Show the regions of the federates of this node, and how they use them
+    #[arg(long, num_args = 0..=1, value_name = "FEDERATION", conflicts_with_all = ["time", "federation", "federate", "ownership"])]
+    regions: Option<Option<String>>,
     /// Ask again after this time, until interrupted
     #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "1s", value_parser = humantime::parse_duration, conflicts_with = "json")]
     watch: Option<std::time::Duration>,
@@ -117,12 +121,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 async fn status(args: &Args) -> Outcome {
     if let Some(query) = ownership::query(&args.ownership) {
-        let (federate, _callbacks, answer) = connect(args, query.to_settings()).await?;
-        let _ = tokio::time::timeout(args.server.timeout, federate.disconnect()).await;
+        let answer = answer(args, query.to_settings()).await?;
         return ownership::show(&args.host, &query, &answer, &args.json);
     }
+    if let Some(federation) = &args.regions {
+        let query = RegionsQuery { federation: federation.clone() };
+        let answer = answer(args, query.to_settings()).await?;
+        return regions::show(&args.host, &query, &answer, &args.json);
+    }
     let mut report = Report::new("status", 3);
-    let (federate, mut callbacks, answer) = connect(args, REPORT_SETTING.to_owned()).await?;
+    let (federate, mut callbacks, answer) = ask(&args.server, &args.host, REPORT_SETTING.to_owned()).await?;
     let node = NetworkReport::from_json(&answer);
     let network = node.as_ref().filter(|node| node.topology != "none");
     if let Some(network) = network {
@@ -184,21 +192,11 @@ async fn status(args: &Args) -> Outcome {
     Ok(Status::Done)
 }
 
-/// Connects, and requests a report at the same time: the message of the response. Servers of other
-/// vendors do not send one.
-async fn connect(args: &Args, additional_settings: String) -> Result<(Federate, Callbacks, String), Failure> {
-    let options = args.server.options(&args.host)?;
-    let (federate, callbacks) = Federate::open(&options).await.map_err(unreachable)?;
-    let configuration = RtiConfiguration { additional_settings, ..RtiConfiguration::default() };
-    let answer = match options.credentials {
-        Some(password) => {
-            federate.request_connect_with_configuration_and_credentials(configuration, password).await
-        }
-        None => federate.request_connect_with_configuration(configuration).await,
-    };
-    let answer =
-        answer.map_err(|source| unreachable(ConnectError::Service { address: args.host.clone(), source }))?;
-    Ok((federate, callbacks, answer.message))
+/// The answer of the server to a question in additional settings.
+async fn answer(args: &Args, additional_settings: String) -> Result<String, Failure> {
+    let (federate, _callbacks, answer) = ask(&args.server, &args.host, additional_settings).await?;
+    let _ = tokio::time::timeout(args.server.timeout, federate.disconnect()).await;
+    Ok(answer)
 }
 
 /// The logical time of the federates of the node that was asked, and of those that hold up others

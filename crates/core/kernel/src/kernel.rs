@@ -6,7 +6,9 @@ use crate::memory::Memory;
 use crate::network::{Network, NetworkConfig, NetworkError, Verdict};
 use crate::password_failures::PasswordFailures;
 use crate::paused::PausedCallers;
-use crate::report::{MemoryReport, NetworkReport, OwnershipReport, ReportQuery, SlowTurnsReport};
+use crate::report::{
+    MemoryReport, NetworkReport, OwnershipReport, RegionsReport, ReportQuery, SlowTurnsReport, WhyReport,
+};
 use crate::sessions::Sessions;
 use crate::turn::{SlowTurns, Turn};
 use crate::{Config, ConnId, FomSource, Status, Transmit};
@@ -461,6 +463,8 @@ impl Kernel {
             ReportQuery::None => return,
             ReportQuery::Network => self.network_report().to_json(),
             ReportQuery::Ownership(query) => OwnershipReport::of(&self.rti, query).to_json(),
+            ReportQuery::Regions(query) => RegionsReport::of(&self.rti, query).to_json(),
+            ReportQuery::Why(query) => WhyReport::of(&self.rti, query).to_json(),
         };
         let result = result.get_or_insert_default();
         result.set_additional_settings_result_code(api::AdditionalSettingsResultCode::SettingsApplied);

@@ -9,12 +9,21 @@ mod channel;
 mod link;
 mod memory;
 mod ownership;
+mod question;
+mod regions;
+mod why;
 
 pub use channel::ChannelReport;
 pub use link::{DatagramReport, LinkEndReport};
 pub use memory::{MemoryReport, MemoryUseReport};
 pub use ownership::{OwnershipQuery, OwnershipReport};
-pub use rti::{AcquirerStatus, AttributeOwnershipStatus, InstanceOwnership, OwnershipStatus, TimeStatus};
+pub use regions::{RegionsQuery, RegionsReport};
+pub use rti::{
+    AcquirerStatus, ApartStatus, AttributeOwnershipStatus, AttributeWhy, FederateRegions, FederationRegions,
+    InstanceOwnership, OwnershipStatus, RangeStatus, RegionStatus, RegionsStatus, SeparatedRegions,
+    SubscriptionStatus, TimeStatus, WhyStatus,
+};
+pub use why::{WhyQuery, WhyReport};
 
 use crate::SlowTurns;
 use crate::network::{GroupStatus, NetworkStatus};
@@ -34,6 +43,8 @@ pub(crate) enum ReportQuery {
     None,
     Network,
     Ownership(OwnershipQuery),
+    Regions(RegionsQuery),
+    Why(WhyQuery),
 }
 
 impl ReportQuery {
@@ -48,6 +59,12 @@ impl ReportQuery {
         let settings = &configuration.additional_settings;
         if let Some(query) = OwnershipQuery::from_settings(settings) {
             return Self::Ownership(query);
+        }
+        if let Some(query) = RegionsQuery::from_settings(settings) {
+            return Self::Regions(query);
+        }
+        if let Some(query) = WhyQuery::from_settings(settings) {
+            return Self::Why(query);
         }
         match settings.split(['\n', '\r', ',']).any(|setting| setting.trim() == REPORT_SETTING) {
             true => Self::Network,

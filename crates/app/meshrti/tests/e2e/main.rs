@@ -30,6 +30,7 @@ mod overload;
 mod ownership;
 mod processes;
 mod recovery;
+mod regions;
 mod resume;
 mod shutdown;
 mod slow;

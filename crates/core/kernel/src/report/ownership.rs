@@ -1,10 +1,10 @@
 //! The report that `meshrti status --ownership` shows.
 
+use super::question::{setting, settings, string};
 use rti::{OwnershipStatus, Rti};
 use serde::{Deserialize, Serialize};
 
-/// The additional settings that ask for the report. The values are JSON strings without commas,
-/// because a comma would end the setting.
+/// The additional settings that ask for the report.
 const FEDERATION: &str = "MeshRTI.ownership.federation";
 const OBJECT: &str = "MeshRTI.ownership.object";
 
@@ -31,26 +31,14 @@ impl OwnershipQuery {
     /// The lines to add to the additional settings of a connect request.
     #[must_use]
     pub fn to_settings(&self) -> String {
-        let value = |name: &str| {
-            let text = serde_json::to_string(name).expect("a string can be written");
-            text.replace(',', "\\u002c")
-        };
-        let object = self.object.as_ref().map(|object| format!("\n{OBJECT}={}", value(object)));
-        format!("{FEDERATION}={}{}", value(&self.federation), object.unwrap_or_default())
+        let object = self.object.as_ref().map(|object| format!("\n{}", setting(OBJECT, object)));
+        format!("{}{}", setting(FEDERATION, &self.federation), object.unwrap_or_default())
     }
 
     /// The request in additional settings, if there is one.
-    pub(crate) fn from_settings(settings: &str) -> Option<Self> {
-        let (mut federation, mut object) = (None, None);
-        for line in settings.split(['\n', '\r', ',']) {
-            let (name, value) = line.split_once('=').unwrap_or_default();
-            match name.trim() {
-                FEDERATION => federation = serde_json::from_str(value).ok(),
-                OBJECT => object = serde_json::from_str(value).ok(),
-                _ => {}
-            }
-        }
-        Some(Self { federation: federation?, object })
+    pub(crate) fn from_settings(text: &str) -> Option<Self> {
+        let value = |wanted| settings(text).find(|(name, _)| *name == wanted).and_then(|(_, v)| string(v));
+        Some(Self { federation: value(FEDERATION)?, object: value(OBJECT) })
     }
 }
 

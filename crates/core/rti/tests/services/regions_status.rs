@@ -23,8 +23,7 @@ fn attribute(why: &WhyStatus, name: &str) -> AttributeWhy {
 }
 
 fn ranges(text: &[(&str, Option<(u32, u32)>)]) -> Option<Vec<RangeStatus>> {
-    let range =
-        |&(dimension, bounds): &(&str, _)| RangeStatus { dimension: String::from(dimension), bounds };
+    let range = |&(dimension, bounds): &(&str, _)| RangeStatus { dimension: String::from(dimension), bounds };
     Some(text.iter().map(range).collect())
 }
 
@@ -213,13 +212,13 @@ fn names_that_are_unknown_are_explained() -> Refused {
         told.summary,
         "B has not discovered the object, because it subscribes no attribute at HLAobjectRoot.E or a class above it."
     );
-    assert_eq!(world.0.borrow().rti.why(Some("G"), "x", "B").unwrap_err(), "no federation execution is called `G`");
+    assert_eq!(
+        world.0.borrow().rti.why(Some("G"), "x", "B").unwrap_err(),
+        "no federation execution is called `G`"
+    );
     let other: Fed = world.connected("other");
     other.create("G", &[("main.xml", &crate::common::fom::regions(&[]))], "HLAinteger64Time")?;
     other.join("G", &[])?;
-    assert_eq!(
-        said("x", "B"),
-        "several federation executions have federates here: choose one of `F`, `G`"
-    );
+    assert_eq!(said("x", "B"), "several federation executions have federates here: choose one of `F`, `G`");
     Ok(())
 }
