@@ -329,7 +329,7 @@ impl Objects {
         let Some(distribution) = known.filter(|distribution| distribution.associates()) else {
             return RegionsOfAttributes::new();
         };
-        let all = attributes.iter().map(|&at| (at, distribution.associated(instance, at)));
+        let all = attributes.iter().map(|&at| (at, distribution.associated(instance, at).clone()));
         all.filter(|(_, regions)| !regions.is_empty()).collect()
     }
 

@@ -160,7 +160,7 @@ mod tests {
         let usage = Usage::of_attribute(&model, ObjectClassHandle(1), AttributeHandle(1));
         let on = |number, dimension| Region {
             handle: RegionHandle(number),
-            ranges: [DimensionRange { dimension: DimensionHandle(dimension), lower: 0, upper: 1 }].into(),
+            ranges: vec![DimensionRange { dimension: DimensionHandle(dimension), lower: 0, upper: 1 }].into(),
         };
         assert_eq!(
             separation(&on(1, 1), usage, &on(2, 2), usage),
