@@ -110,7 +110,7 @@ impl Found {
 pub(crate) fn run(args: &Args) -> Outcome {
     block_on(async {
         loop {
-            let outcome = status(args).await;
+            let outcome = run_any(args).await;
             let Some(interval) = args.watch else { return outcome };
             outcome?;
             tokio::time::sleep(interval).await;
@@ -119,7 +119,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     })
 }
 
-async fn status(args: &Args) -> Outcome {
+/// Shows what the arguments ask for.
+async fn run_any(args: &Args) -> Outcome {
     if let Some(query) = ownership::query(&args.ownership) {
         let answer = answer(args, query.to_settings()).await?;
         return ownership::show(&args.host, &query, &answer, &args.json);
@@ -129,6 +130,11 @@ async fn status(args: &Args) -> Outcome {
         let answer = answer(args, query.to_settings()).await?;
         return regions::show(&args.host, &query, &answer, &args.json);
     }
+    status(args).await
+}
+
+/// The status of all that the server knows.
+async fn status(args: &Args) -> Outcome {
     let mut report = Report::new("status", 3);
     let (federate, mut callbacks, answer) = ask(&args.server, &args.host, REPORT_SETTING.to_owned()).await?;
     let node = NetworkReport::from_json(&answer);

@@ -146,7 +146,7 @@ async fn update_all(
     Ok(updates.drained().await?)
 }
 
-/// What has reached the subscribers.
+/// Everything that has reached the subscribers.
 struct Seen {
     world: World,
     step: u32,

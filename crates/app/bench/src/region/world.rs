@@ -12,7 +12,7 @@ pub(super) const SIDE: u32 = 1_000_000;
 /// The longest way in one step, on each axis.
 const PACE_MAX: u32 = SIDE / 100;
 
-/// What a square is made of.
+/// The inhabitants of a square.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Scene {
     pub(super) objects: usize,
