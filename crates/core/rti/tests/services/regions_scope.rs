@@ -343,6 +343,6 @@ fn an_attribute_without_regions_is_discovered_beside_one_with_regions() -> Refus
     let x = a.register_with("C", &[("a", &[of_a])])?;
     assert_eq!(b.callbacks(), ["discover(1, C, A)"]);
     a.update(x, "a=1 b=1")?;
-    assert_eq!(b.callbacks(), ["reflect(1, b=1, reliable, A)"]);
+    assert_eq!(b.callbacks(), ["reflect(1, b=1, bestEffort, A)"]);
     Ok(())
 }
