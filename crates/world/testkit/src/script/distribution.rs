@@ -123,7 +123,7 @@ fn bounds(of: u32, draw: &mut Draw) -> RangeBounds {
 fn set_bounds(k: &Knowledge, draw: &mut Draw) -> Option<Call> {
     let incomplete = k.regions.own.values().any(|region| !region.is_complete());
     let first = incomplete && draw.chance(80);
-    let handle = region(k, draw, |_, region| !region.bounds.is_empty() && !(first && region.is_complete()))?;
+    let handle = region(k, draw, |_, region| !(region.bounds.is_empty() || first && region.is_complete()))?;
     let own = k.regions.own.get(&handle);
     let all: Vec<_> = own.iter().flat_map(|region| &region.bounds).collect();
     let unset: Vec<_> = all.iter().filter(|(_, bounds)| bounds.is_none()).map(|(at, _)| **at).collect();

@@ -199,7 +199,6 @@ impl Handles {
             };
         }
         let class = |at: &usize| Some(self.classes[*at]);
-        let interaction = |at: &usize| Some(self.interactions[*at]);
         match act {
             Act::Create(of) => {
                 let dimension_handle = of.iter().map(|&at| self.dimensions[at]).collect();
@@ -230,6 +229,31 @@ impl Handles {
                 object_class: class(at),
                 attributes_and_regions: self.pairs(of)
             }),
+            Act::Publish(at) => build!(PublishObjectClassAttributesRequest {
+                object_class: class(at),
+                attributes: self.set(&attributes(*at).collect())
+            }),
+            Act::Register(at, of) => build!(RegisterObjectInstanceWithRegionsRequest {
+                object_class: class(at),
+                attributes_and_regions: self.pairs(of)
+            }),
+            Act::RequestWith(at, of) => build!(RequestAttributeValueUpdateWithRegionsRequest {
+                object_class: class(at),
+                attributes_and_regions: self.pairs(of),
+                user_supplied_tag: Bytes::new()
+            }),
+            _ => self.call_about_interaction(act, tag),
+        }
+    }
+
+    fn call_about_interaction(&self, act: &Act, tag: Bytes) -> Call {
+        macro_rules! build {
+            ($name:ident { $($field:ident: $value:expr),* }) => {
+                Call::$name(api::$name { $($field: $value),* })
+            };
+        }
+        let interaction = |at: &usize| Some(self.interactions[*at]);
+        match act {
             Act::SubscribeInteraction(at) => {
                 build!(SubscribeInteractionClassRequest { interaction_class: interaction(at) })
             }
@@ -247,17 +271,9 @@ impl Handles {
                     regions: regions_of(of)
                 })
             }
-            Act::Publish(at) => build!(PublishObjectClassAttributesRequest {
-                object_class: class(at),
-                attributes: self.set(&attributes(*at).collect())
-            }),
             Act::PublishInteraction(at) => {
                 build!(PublishInteractionClassRequest { interaction_class: interaction(at) })
             }
-            Act::Register(at, of) => build!(RegisterObjectInstanceWithRegionsRequest {
-                object_class: class(at),
-                attributes_and_regions: self.pairs(of)
-            }),
             Act::Send(at, of) if of.is_empty() => build!(SendInteractionRequest {
                 interaction_class: interaction(at),
                 parameter_values: Some(api::ParameterHandleValueMap::default()),
@@ -268,11 +284,6 @@ impl Handles {
                 parameter_values: Some(api::ParameterHandleValueMap::default()),
                 regions: regions_of(of),
                 user_supplied_tag: tag
-            }),
-            Act::RequestWith(at, of) => build!(RequestAttributeValueUpdateWithRegionsRequest {
-                object_class: class(at),
-                attributes_and_regions: self.pairs(of),
-                user_supplied_tag: Bytes::new()
             }),
             _ => self.call_about_instance(act, tag),
         }

@@ -44,11 +44,25 @@ impl Trial {
     pub(crate) fn judge(&mut self, before: Option<Knowledge>) -> Result<(), String> {
         self.settle()?;
         self.history.push(format!("{:?} all is quiet", self.cluster.now()));
+        self.judge_deletions()?;
         self.judge_knowledge(before)?;
         self.judge_scope()?;
         self.judge_messages()?;
         self.judge_request()?;
         self.mirror.feds.iter_mut().for_each(|fed| fed.is_quiet());
+        Ok(())
+    }
+
+    /// A deletion is lost only with the node of its federate. The witness, which subscribes
+    /// everything, tells whether it is.
+    fn judge_deletions(&mut self) -> Result<(), String> {
+        for (instance, by) in std::mem::take(&mut self.deleted) {
+            if !self.mirror.feds[0].known.contains_key(&instance) {
+                self.mirror.instances.remove(&instance);
+            } else if !self.mirror.feds[by].is_dead {
+                return Err(format!("f0 knows {instance:?}, which f{by} has deleted"));
+            }
+        }
         Ok(())
     }
 
@@ -225,8 +239,12 @@ impl Trial {
             if acts.iter().any(|act| matches!(act, Act::LocalDelete(_))) {
                 continue;
             }
+            // A federate that has waited for an attribute may have changed its regions since it asked
+            // for the attribute. The home learns of that only after the transfer.
+            let is_gift = |act: &Act| matches!(act, Act::Divest(..) | Act::DivestIfWanted(..));
+            let before = if acts.iter().any(is_gift) { None } else { Some(before) };
             self.ports[at].next.extend(acts.into_iter().filter(|act| !is_witness || !is_loss(act)));
-            self.judge(Some(before))?;
+            self.judge(before)?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What federates do, drawn at random.
+//! The acts of federates, drawn at random.
 
 use crate::calls::{Act, Attributes, CLASSES, DIMENSIONS, Pairs, Regions, attributes, dimensions};
 use crate::mirror::{Fed, Mirror};
@@ -128,7 +128,11 @@ pub(crate) fn draw_ownership(draw: &mut Draw, fed: &Fed) -> Vec<Act> {
         1 => vec![Act::LocalDelete(instance)],
         2 if !given.is_empty() => vec![Act::Divest(instance, given)],
         2..5 if !given.is_empty() => vec![Act::DivestIfWanted(instance, given)],
-        5 if !wanted.is_empty() => vec![Act::AcquireIfAvailable(instance, wanted)],
+        5 if !wanted.is_empty() => {
+            // It brings regions along.
+            let pairs = some_pairs(draw, fed, fed.known[&instance]);
+            vec![Act::Associate(instance, pairs), Act::AcquireIfAvailable(instance, wanted)]
+        }
         _ if !wanted.is_empty() => vec![Act::Acquire(instance, wanted)],
         _ => Vec::new(),
     }

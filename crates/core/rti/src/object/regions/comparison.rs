@@ -75,7 +75,7 @@ impl Objects {
         let subscribed = subscriptions.into_iter().flat_map(|subscriptions| subscriptions.of(attribute));
         let subscribed = subscribed.filter_map(|(region, _)| distribution.specified(region));
         Comparison::of(
-            (&object.regions_of(attribute), Usage::of_attribute(model, object.class, attribute)),
+            (object.regions_of(attribute), Usage::of_attribute(model, object.class, attribute)),
             (subscribed, Usage::of_attribute(model, class, attribute)),
             left,
         )
