@@ -45,7 +45,7 @@ impl Trial {
         self.settle()?;
         self.history.push(format!("{:?} all is quiet", self.cluster.now()));
         self.judge_deletions()?;
-        self.judge_knowledge(before)?;
+        self.judge_knowledge(before.as_ref())?;
         self.judge_scope()?;
         self.judge_messages()?;
         self.judge_request()?;
@@ -66,7 +66,7 @@ impl Trial {
         Ok(())
     }
 
-    fn judge_knowledge(&self, before: Option<Knowledge>) -> Result<(), String> {
+    fn judge_knowledge(&self, before: Option<&Knowledge>) -> Result<(), String> {
         let mirror = &self.mirror;
         let mut owned: BTreeMap<Place, usize> = BTreeMap::new();
         for at in mirror.live() {
@@ -81,7 +81,7 @@ impl Trial {
             }
             for &instance in mirror.instances.keys() {
                 let (must, knows) = (mirror.must_know(at, instance), known.contains_key(&instance));
-                let did = before.as_ref().map(|before| before[at].contains(&instance));
+                let did = before.map(|before| before[at].contains(&instance));
                 if must && !knows {
                     return Err(format!("f{at} does not know {instance:?}"));
                 }

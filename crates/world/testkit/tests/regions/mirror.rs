@@ -167,6 +167,8 @@ impl Fed {
                 let new: Vec<_> = of.iter().map(|&region| (*class, Some(self.region(region)))).collect();
                 self.interactions_lately.extend(new);
             }
+            // It was drawn before one of them was deleted, and will be refused.
+            Act::Commit(regions) if !regions.iter().all(|region| self.regions.contains_key(region)) => {}
             Act::Commit(regions) => {
                 // The new ranges may be seen before the answer is.
                 let before: Vec<_> = regions

@@ -38,13 +38,16 @@ pub(crate) struct Port {
     pub(crate) next: VecDeque<Act>,
 }
 
+/// The class at which an interaction came, and its regions.
+pub(crate) type Heard = (usize, Vec<Ranges>);
+
 /// Messages that have come since the last time that they were counted.
 #[derive(Default)]
 pub(crate) struct Received {
     /// By receiver and attribute.
     pub(crate) reflected: BTreeMap<(usize, Place), Vec<Vec<Ranges>>>,
-    /// By receiver and tag: the class and the regions.
-    pub(crate) heard: BTreeMap<(usize, Vec<u8>), Vec<(usize, Vec<Ranges>)>>,
+    /// By receiver and tag.
+    pub(crate) heard: BTreeMap<(usize, Vec<u8>), Vec<Heard>>,
     /// Attributes for which values were requested, by owner.
     pub(crate) asked: BTreeMap<(usize, Place), usize>,
 }
