@@ -135,7 +135,7 @@ fn a_late_follower_learns_the_regions() {
             let before = trial.knowledge();
             let wanted = trial.region(at, bounds)?;
             trial.act(at, Act::SubscribeWith(0, BTreeSet::from([(0, wanted)])))?;
-            trial.judge(Some(before))?;
+            trial.judge(Some(&before))?;
             assert_eq!(trial.mirror.feds[at].known.contains_key(&place.0), knows);
         }
         Ok(())
@@ -166,7 +166,7 @@ fn the_regions_of_an_owner_outlive_the_home() {
                 assert!(knows, "owner {owner}, lost at {lost_at}");
                 let before = trial.knowledge();
                 trial.move_to(owner, region, (4, 6))?;
-                trial.judge(Some(before))
+                trial.judge(Some(&before))
             });
         }
     }
@@ -194,7 +194,7 @@ fn regions_that_have_left_do_not_come_back_with_a_new_home() {
                 let before: Vec<_> = trial.knowledge();
                 let wanted = trial.region(watcher, (4, 6))?;
                 trial.act(watcher, Act::SubscribeWith(0, BTreeSet::from([(0, wanted)])))?;
-                trial.judge(Some(before))
+                trial.judge(Some(&before))
             });
         }
     }

@@ -41,11 +41,11 @@ impl Trial {
     /// Lets the network become quiet, and compares everything with the mirror. `before`: the
     /// instances that were known when the network was quiet the last time, if the step since then
     /// can have added only those that are due now.
-    pub(crate) fn judge(&mut self, before: Option<Knowledge>) -> Result<(), String> {
+    pub(crate) fn judge(&mut self, before: Option<&Knowledge>) -> Result<(), String> {
         self.settle()?;
         self.history.push(format!("{:?} all is quiet", self.cluster.now()));
         self.judge_deletions()?;
-        self.judge_knowledge(before.as_ref())?;
+        self.judge_knowledge(before)?;
         self.judge_scope()?;
         self.judge_messages()?;
         self.judge_request()?;
@@ -244,7 +244,7 @@ impl Trial {
             let is_gift = |act: &Act| matches!(act, Act::Divest(..) | Act::DivestIfWanted(..));
             let before = if acts.iter().any(is_gift) { None } else { Some(before) };
             self.ports[at].next.extend(acts.into_iter().filter(|act| !is_witness || !is_loss(act)));
-            self.judge(before)?;
+            self.judge(before.as_ref())?;
         }
         Ok(())
     }

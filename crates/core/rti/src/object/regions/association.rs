@@ -40,7 +40,7 @@ impl Associations {
             self.0.insert(at, (attribute, Association::default()));
             at
         });
-        &mut self.0[at].1
+        &mut self.0.get_mut(at).expect("the attribute has its place now").1
     }
 }
 

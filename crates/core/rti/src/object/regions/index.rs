@@ -46,10 +46,12 @@ impl OfClass {
             None => {
                 let number = self.free.pop().unwrap_or_else(|| {
                     self.instances.push(instance);
-                    self.instances.len() as u32 - 1
+                    u32::try_from(self.instances.len() - 1).unwrap_or(u32::MAX)
                 });
                 self.numbers.insert(instance, number);
-                self.instances[number as usize] = instance;
+                if let Some(place) = self.instances.get_mut(number as usize) {
+                    *place = instance;
+                }
                 self.matching.insert(Population::Update, number, bounds)
             }
         };

@@ -280,7 +280,10 @@ mod tests {
         let because = |attributes: &[AttributeWhy]| told(None, attributes).replace(beginning, "");
         assert_eq!(because(&[]), "it subscribes no attribute at B.C or a class above it.");
         let unowned = AttributeWhy { owner: None, subscription: plain(), ..owned() };
-        assert_eq!(because(&[unowned.clone()]), "no federate owns an attribute that it subscribes.");
+        assert_eq!(
+            because(std::slice::from_ref(&unowned)),
+            "no federate owns an attribute that it subscribes."
+        );
         let separated = AttributeWhy { subscription: with(1), update_regions: 1, ..owned() };
         assert_eq!(
             because(&[unowned, separated]),

@@ -135,6 +135,7 @@ impl World {
         [(vec![self.attribute], regions.to_vec())].into_iter().collect()
     }
 
+    #[allow(clippy::needless_pass_by_value)] // requests are made where they are passed
     fn call(&mut self, session: SessionId, request: Call) -> (Served, Vec<(SessionId, Callback)>) {
         let (served, effects) = self.model.execute(Moment::ZERO, session, &request);
         let owed = effects.owed.into_iter().map(|Owed { to, callback, .. }| (to, callback));
