@@ -39,7 +39,10 @@ impl Trial {
                 let instance = r.object_instance.unwrap_or_default();
                 let gained = self.handles.numbers(r.attributes);
                 self.history.push(note(format!("in scope {instance:?} {gained:?}")));
-                fed.in_scope.extend(gained.into_iter().map(|attribute| (instance, attribute)));
+                for attribute in gained {
+                    fed.in_scope.insert((instance, attribute));
+                    fed.doubtful.remove(&(instance, attribute));
+                }
             }
             Wire::AttributesOutOfScope(r) => {
                 let instance = r.object_instance.unwrap_or_default();
@@ -47,6 +50,7 @@ impl Trial {
                 self.history.push(note(format!("out of scope {instance:?} {lost:?}")));
                 for attribute in lost {
                     fed.in_scope.remove(&(instance, attribute));
+                    fed.doubtful.remove(&(instance, attribute));
                 }
             }
             Wire::AttributeOwnershipAcquisitionNotification(r) => {

@@ -93,11 +93,19 @@ impl Trial {
         Ok(())
     }
 
-    fn judge_scope(&self) -> Result<(), String> {
+    fn judge_scope(&mut self) -> Result<(), String> {
         for at in self.mirror.live() {
             for place in self.places() {
                 let (is_in, due) =
                     (self.mirror.feds[at].in_scope.contains(&place), self.mirror.reaches(at, place));
+                // Doubts last until the next report, or until the network is quiet.
+                if self.mirror.feds[at].doubtful.remove(&place) {
+                    match due {
+                        true => self.mirror.feds[at].in_scope.insert(place),
+                        false => self.mirror.feds[at].in_scope.remove(&place),
+                    };
+                    continue;
+                }
                 if is_in != due {
                     return Err(format!("f{at}: {place:?} is in scope: {is_in}, by the mirror: {due}"));
                 }

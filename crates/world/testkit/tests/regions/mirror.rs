@@ -32,6 +32,8 @@ pub(crate) struct Fed {
     pub(crate) known: BTreeMap<ObjectInstanceHandle, usize>,
     /// Attributes that it has been told to be in scope.
     pub(crate) in_scope: BTreeSet<Place>,
+    /// Attributes that it may have lost from its scope by a call of its own.
+    pub(crate) doubtful: BTreeSet<Place>,
     /// All ranges that it has ever had in subscriptions, since the network was last quiet; `None`:
     /// a subscription without regions.
     pub(crate) lately: BTreeSet<(usize, usize, Option<Ranges>)>,

@@ -385,16 +385,25 @@ impl Trial {
             _ => fed.served(&act),
         }
         if matches!(act, Act::Unsubscribe(..) | Act::UnsubscribeWith(..)) {
-            // Attributes that leave the scope by its own call are not reported.
-            let (mirror, fed) = (&self.mirror, &self.mirror.feds[at]);
-            let stays = |place: &Place| {
-                mirror.instances.contains_key(&place.0)
-                    && fed.known.get(&place.0).is_some_and(|&class| mirror.applies(at, class, *place))
-            };
-            let in_scope = fed.in_scope.iter().copied().filter(stays).collect();
-            self.mirror.feds[at].in_scope = in_scope;
+            self.note_own_scope(at);
         }
         Ok(())
+    }
+
+    /// A federate has ended subscriptions: attributes that leave the scope by that are not reported.
+    /// Of an attribute that nobody owns, its node may not know so yet: the regions of the last owner
+    /// may still count there.
+    fn note_own_scope(&mut self, at: usize) {
+        let (mirror, fed) = (&self.mirror, &self.mirror.feds[at]);
+        let stays = |place: &Place| {
+            mirror.instances.contains_key(&place.0)
+                && fed.known.get(&place.0).is_some_and(|&class| mirror.applies(at, class, *place))
+        };
+        let in_scope: BTreeSet<Place> = fed.in_scope.iter().copied().filter(stays).collect();
+        let unowned: Vec<Place> =
+            in_scope.iter().copied().filter(|&place| mirror.owner(place).is_none()).collect();
+        self.mirror.feds[at].in_scope = in_scope;
+        self.mirror.feds[at].doubtful.extend(unowned);
     }
 }
 
