@@ -71,16 +71,16 @@ fn total(of: &FederationRegions) -> Value {
 fn print(of: &FederationRegions) {
     let FederationRegions { federation, federates, omitted, instances, bytes } = of;
     let kibibytes = bytes.div_ceil(1 << 10);
-    say(format_args!("{federation}: {instances} objects with update regions, {kibibytes} KiB for regions"));
-    let mut table =
-        Table::new(["federate", "regions", "committed", "attributes", "interactions", "associations"]);
+    say(format_args!(
+        "{federation}: objects with update regions: {instances}; memory of regions: {kibibytes} KiB"
+    ));
+    let mut table = Table::new(["federate", "regions", "committed", "subscriptions", "associations"]);
     for federate in federates {
         let FederateRegions { name, regions, committed, associations, .. } = federate;
-        let (attributes, interactions) =
-            (federate.attribute_subscriptions, federate.interaction_subscriptions);
-        let numbers = [regions, committed, &attributes, &interactions, associations].map(usize::to_string);
-        let [regions, committed, attributes, interactions, associations] = numbers;
-        table.line([name.clone(), regions, committed, attributes, interactions, associations]);
+        let subscriptions = federate.attribute_subscriptions + federate.interaction_subscriptions;
+        let [regions, committed, subscriptions, associations] =
+            [regions, committed, &subscriptions, associations].map(usize::to_string);
+        table.line([name.clone(), regions, committed, subscriptions, associations]);
     }
     say(table.text());
     if *omitted > 0 {
@@ -113,7 +113,7 @@ fn print_regions(federates: &[FederateRegions]) {
 fn describe(region: &RegionStatus) -> String {
     let more = |shown: usize| match region.dimensions.saturating_sub(shown) {
         0 => String::new(),
-        more => format!(", and {more} dimensions more"),
+        more => format!(" (dimensions left out: {more})"),
     };
     let listed = |ranges: &[RangeStatus]| {
         let range = |range: &RangeStatus| match range.bounds {
@@ -144,7 +144,7 @@ mod tests {
         region.committed = Some(vec![range("X", Some((0, 5))), range("Y", Some((1, 2)))]);
         assert_eq!(describe(&region), "X [0, 5), Y [1, 2)");
         region.uncommitted = Some(vec![range("X", Some((7, 9)))]);
-        assert_eq!(describe(&region), "X [0, 5), Y [1, 2); not committed: X [7, 9), and 1 dimensions more");
+        assert_eq!(describe(&region), "X [0, 5), Y [1, 2); not committed: X [7, 9) (dimensions left out: 1)");
         let without = RegionStatus { committed: Some(Vec::new()), ..RegionStatus::default() };
         assert_eq!(describe(&without), "no dimensions");
     }

@@ -91,7 +91,7 @@ async fn the_status_shows_the_regions_of_federates() {
     assert_eq!(told["summary"]["totals"][0]["instances_with_update_regions"], 1);
 
     let all = text(&["status", server.address(), "--regions"]);
-    assert!(all.contains("Range: 1 objects with update regions") && all.contains("X [7, 9)"), "{all}");
+    assert!(all.contains("Range: objects with update regions: 1;") && all.contains("X [7, 9)"), "{all}");
     let said = error(&["status", server.address(), "--regions", "Nowhere"]);
     assert!(said.contains("no federation execution is called `Nowhere`"), "{said}");
 }
