@@ -4,8 +4,8 @@
 use crate::calls::{CLASSES, Ranges};
 use crate::mirror::{Place, meets};
 use crate::nodes::Trial;
-use hla::api::ReceiveInteraction;
 use hla::api::callback_request::CallbackRequest as Wire;
+use hla::api::{ReceiveInteraction, ReflectAttributeValues};
 use hla::handle::FederateHandle;
 
 impl Trial {
@@ -65,21 +65,24 @@ impl Trial {
                     *self.received.asked.entry((at, (instance, attribute))).or_default() += 1;
                 }
             }
-            Wire::ReflectAttributeValues(r) => {
-                let instance = r.object_instance.unwrap_or_default();
-                let regions = self.handles.ranges(r.optional_sent_regions.ok_or("no regions are conveyed")?);
-                let values = r.attribute_values.unwrap_or_default().attribute_handle_value;
-                let handles = values.iter().filter_map(|value| value.attribute_handle);
-                let of: Vec<usize> = handles.filter_map(|handle| self.handles.attribute(handle)).collect();
-                self.check_sender(r.producing_federate, &regions)?;
-                for attribute in of {
-                    self.check_reflected(at, (instance, attribute), &regions)?;
-                    let all = self.received.reflected.entry((at, (instance, attribute))).or_default();
-                    all.push(regions.clone());
-                }
-            }
+            Wire::ReflectAttributeValues(r) => self.reflect(at, r)?,
             Wire::ReceiveInteraction(r) => self.receive(at, r)?,
             _ => {}
+        }
+        Ok(())
+    }
+
+    fn reflect(&mut self, at: usize, r: ReflectAttributeValues) -> Result<(), String> {
+        let instance = r.object_instance.unwrap_or_default();
+        let regions = self.handles.ranges(r.optional_sent_regions.ok_or("no regions are conveyed")?);
+        let values = r.attribute_values.unwrap_or_default().attribute_handle_value;
+        let handles = values.iter().filter_map(|value| value.attribute_handle);
+        let of: Vec<usize> = handles.filter_map(|handle| self.handles.attribute(handle)).collect();
+        self.check_sender(r.producing_federate, &regions)?;
+        for attribute in of {
+            self.check_reflected(at, (instance, attribute), &regions)?;
+            let all = self.received.reflected.entry((at, (instance, attribute))).or_default();
+            all.push(regions.clone());
         }
         Ok(())
     }
