@@ -27,7 +27,7 @@ use crate::wire::message_bytes;
 use console::rounds::Rounds;
 
 /// Regions that one object has, where they are associated with others than those that are updated.
-const OF_ANOTHER: usize = 100;
+const OF_ANOTHER: usize = 20;
 /// The longest time in which a federate makes its regions and objects.
 const SETUP_MAX: Duration = Duration::from_secs(600);
 /// Round trips before each slice that are not counted.
