@@ -180,7 +180,7 @@ impl Objects {
         for (federate, class) in deletion.forgotten {
             if self.federates.contains_key(&federate) {
                 self.instances.become_known(instance, federate, class);
-                self.refresh_exceptions(instance, federate);
+                self.refresh_narrowed(instance, federate);
             }
         }
         if let Some(object) = self.instances.get(instance).filter(|object| object.home == self.node) {

@@ -122,7 +122,7 @@ impl Objects {
         });
         effects.notify(receiver.client, callback);
         self.instances.become_known(instance, federate, class);
-        self.refresh_exceptions(instance, federate);
+        self.refresh_narrowed(instance, federate);
         self.reviews.settle(federate, instance);
         let in_scope = self.in_scope(federate, instance);
         self.notify_in_scope(effects, federate, instance, &in_scope);

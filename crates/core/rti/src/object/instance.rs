@@ -206,7 +206,7 @@ impl Instance {
     fn become_unknown(&mut self, federate: FederateHandle) {
         if let Ok(at) = self.known.binary_search_by_key(&federate, |known| known.federate) {
             self.known.remove(at);
-            self.set_exceptions(federate, Vec::new());
+            self.set_narrowed(federate, Vec::new());
         }
     }
 

@@ -229,7 +229,7 @@ impl Objects {
         instance: ObjectInstanceHandle,
         new: &BTreeSet<AttributeHandle>,
     ) -> Difference {
-        let (before, now) = self.refresh_exceptions(instance, handle);
+        let (before, now) = self.refresh_narrowed(instance, handle);
         let none = ClassSubscription::new();
         let subscribed = self.federates.get(&handle).and_then(|federate| federate.subscriptions.get(&class));
         let mut difference = Difference::between(&before, &now, subscribed.unwrap_or(&none));

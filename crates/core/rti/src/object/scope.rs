@@ -30,7 +30,7 @@ impl Objects {
             return none();
         };
         let attributes = subscribed.keys().copied();
-        match object.exceptions(federate) {
+        match object.narrowed(federate) {
             None => self.owned_by_others(federate, instance, attributes),
             Some(_) => {
                 let applies = |&attribute: &_| object.applicable(federate, subscribed, attribute).is_some();

@@ -8,7 +8,7 @@ use super::encode;
 use super::federate::{ClassSubscription, RateId, Subscription};
 use super::instance::{AttributeState, Instance};
 use super::objects::Objects;
-use super::regions::{Exceptions, exception, exceptions_as_sent};
+use super::regions::{Narrowed, applicable_in, narrowed_as_sent};
 use super::timed::{pass_on, received_order};
 use crate::control::{NodeId, PublishedClass};
 use crate::effect::{Change, Effects};
@@ -155,18 +155,18 @@ impl Objects {
         while let Some(known) = receivers.next() {
             let Some(federate) = federates.get_mut(&known.federate) else { continue };
             let Some(subscribed) = federate.subscriptions.get(&known.class) else { continue };
-            let sent_exceptions = (as_sent && federate.distribution.subscribes(known.class)).then(|| {
+            let of_message = (as_sent && federate.distribution.subscribes(known.class)).then(|| {
                 let sent = (&payload.regions, &payload.values[..]);
-                exceptions_as_sent((model, rates), object, (federate, known.class), sent)
+                narrowed_as_sent((model, rates), object, (federate, known.class), sent)
             });
-            let exceptions = sent_exceptions.as_ref().or_else(|| object.exceptions(known.federate));
-            let Some(mut part) = part_in_scope(subscribed, exceptions, &payload.values) else { continue };
+            let narrowed = of_message.as_ref().or_else(|| object.narrowed(known.federate));
+            let Some(mut part) = part_in_scope(subscribed, narrowed, &payload.values) else { continue };
             if best_effort {
                 let last_reflected = &mut federate.last_reflected;
                 let due = |rate: RateId, attribute| {
                     is_due(last_reflected, (handle, attribute), rates[rate.0 as usize].interval, now)
                 };
-                let subscribed = (subscribed, exceptions);
+                let subscribed = (subscribed, narrowed);
                 let Some(due) = reduce_rate(subscribed, &payload.values, part, due) else { continue };
                 part = due;
             }
@@ -308,17 +308,12 @@ impl Conveyed {
 /// The values with a subscription that applies; `None` if there are none.
 fn part_in_scope(
     subscribed: &ClassSubscription,
-    exceptions: Option<&Exceptions>,
+    narrowed: Option<&Narrowed>,
     values: &[HandleValue],
 ) -> Option<Part> {
     let mut part: Part = 0;
     for (at, value) in values.iter().enumerate() {
-        let attribute = AttributeHandle(value.handle);
-        let applies = match exceptions.and_then(|all| exception(all, attribute)) {
-            None => subscribed.contains_key(&attribute),
-            Some(applicable) => applicable.is_some(),
-        };
-        if applies {
+        if applicable_in(subscribed, narrowed, AttributeHandle(value.handle)).is_some() {
             part |= 1 << at;
         }
     }
@@ -328,7 +323,7 @@ fn part_in_scope(
 /// Update rate reduction (6.11): removes values that are not `due` yet at the receiver. They are
 /// not kept.
 fn reduce_rate(
-    (subscribed, exceptions): (&ClassSubscription, Option<&Exceptions>),
+    (subscribed, narrowed): (&ClassSubscription, Option<&Narrowed>),
     values: &[HandleValue],
     part: Part,
     mut due: impl FnMut(RateId, AttributeHandle) -> bool,
@@ -336,9 +331,7 @@ fn reduce_rate(
     let mut kept = part;
     for (at, value) in values.iter().enumerate().filter(|(at, _)| part >> at & 1 == 1) {
         let attribute = AttributeHandle(value.handle);
-        let exception = exceptions.and_then(|all| exception(all, attribute));
-        let applicable = exception.unwrap_or_else(|| subscribed.get(&attribute).copied());
-        if let Some(Subscription { rate: Some(rate), .. }) = applicable
+        if let Some(Subscription { rate: Some(rate), .. }) = applicable_in(subscribed, narrowed, attribute)
             && !due(rate, attribute)
         {
             kept &= !(1 << at);

@@ -221,7 +221,7 @@ impl Objects {
             .collect();
         self.instances.change(instance, |object| object.set_update_regions(&regions));
         self.index_regions(instance);
-        self.refresh_exceptions(instance, federate);
+        self.refresh_narrowed(instance, federate);
     }
 
     fn change_associations(

@@ -4,7 +4,7 @@
 use super::super::federate::ClassSubscription;
 use super::super::objects::Objects;
 use super::table::Subscriber;
-use super::update_regions::{Exceptions, exception};
+use super::update_regions::{Narrowed, applicable_in};
 use crate::effect::Effects;
 use crate::wire::{Region, RegionSet, Specification};
 use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, RegionHandle};
@@ -71,10 +71,10 @@ pub(crate) struct Difference {
 }
 
 impl Difference {
-    pub(crate) fn between(before: &Exceptions, now: &Exceptions, union: &ClassSubscription) -> Self {
+    pub(crate) fn between(before: &Narrowed, now: &Narrowed, union: &ClassSubscription) -> Self {
         let mut difference = Self::default();
         for (attribute, _) in before.iter().chain(now) {
-            let of = |all| exception(all, *attribute).unwrap_or_else(|| union.get(attribute).copied());
+            let of = |narrowed| applicable_in(union, Some(narrowed), *attribute);
             let (old, new) = (of(before), of(now));
             if old != new {
                 difference.changed.insert(*attribute);
@@ -205,7 +205,7 @@ impl Objects {
             federate.is_some_and(|federate| federate.distribution.subscribes(known.class))
         });
         let before = |&known: &super::super::instance::Known| {
-            (known, object.exceptions(known.federate).cloned().unwrap_or_default())
+            (known, object.narrowed(known.federate).cloned().unwrap_or_default())
         };
         let before: Vec<_> = concerned.map(before).collect();
         self.instances.change(instance, |object| object.set_update_regions(changed));
@@ -213,7 +213,7 @@ impl Objects {
         let mut gained = Vec::new();
         let mut all = BTreeSet::new();
         for (known, before) in before {
-            let (_, now) = self.refresh_exceptions(instance, known.federate);
+            let (_, now) = self.refresh_narrowed(instance, known.federate);
             let union = self.subscriptions_at(known.federate, known.class);
             let difference = Difference::between(&before, &now, &union);
             gained.push((

@@ -19,7 +19,8 @@
 //!
 //! `Federate::subscriptions` holds for each attribute the union of all its subscriptions, with and
 //! without regions. This is what applies to an attribute without update regions, since the default
-//! region overlaps every region. For the others, an instance lists the exceptions.
+//! region overlaps every region. Update regions may *narrow* these subscriptions: an instance lists,
+//! for each federate that knows it, the attributes to which not all of them apply.
 
 mod association;
 mod commit;
@@ -37,7 +38,7 @@ pub(crate) use comparison::{Comparison, REGIONS_COMPARED_MAX};
 pub(crate) use index::RegionIndex;
 pub(crate) use overlap::Separation;
 pub(crate) use table::{Distribution, REGION_BYTES};
-pub(crate) use update_regions::{Exceptions, UpdateRegions, exception, exceptions_as_sent};
+pub(crate) use update_regions::{Narrowed, UpdateRegions, applicable_in, narrowed_as_sent};
 pub(crate) use view::{Bounds, RegionView, RegionsView, SubscriptionView};
 
 use crate::wire::RegionSet;

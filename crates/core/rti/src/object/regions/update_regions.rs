@@ -1,5 +1,4 @@
-//! The update regions of an instance (9.6), and the exceptions that they make: subscriptions of
-//! federates here that do not all apply.
+//! The update regions of an instance (9.6), and the subscriptions of federates here that they narrow.
 
 use super::super::federate::{ClassSubscription, Federate, Rate, Subscription};
 use super::super::instance::Instance;
@@ -12,67 +11,65 @@ use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInst
 
 /// Attributes whose applicable subscriptions differ from the union of all subscriptions, with those
 /// that apply. `None`: the attribute is out of scope.
-pub(crate) type Exceptions = Vec<(AttributeHandle, Option<Subscription>)>;
+pub(crate) type Narrowed = Vec<(AttributeHandle, Option<Subscription>)>;
 
-/// The update regions of an instance, and the exceptions for the federates here that know it.
+/// The update regions of an instance, and the narrowed subscriptions of the federates here that know
+/// it.
 #[derive(Debug, Default)]
 pub(crate) struct UpdateRegions {
     /// Attributes with update regions, sorted. All others have the default region.
     of: RegionsOfAttributes,
-    /// Sorted by federate. A federate without exceptions is absent.
-    exceptions: Vec<(FederateHandle, Exceptions)>,
+    /// Sorted by federate. A federate whose subscriptions all apply is absent.
+    narrowed: Vec<(FederateHandle, Narrowed)>,
 }
 
 impl UpdateRegions {
     /// An estimate of their memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        let exceptions = self.exceptions.iter().map(|(_, exceptions)| 48 + 16 * exceptions.len());
+        let narrowed = self.narrowed.iter().map(|(_, narrowed)| 48 + 16 * narrowed.len());
         // The ranges of most regions fit into the region.
         let regions = self.of.iter().map(|(_, regions)| 32 + 64 * regions.iter().len());
         // With the entry in the index of their class.
-        160 + regions.sum::<usize>() + exceptions.sum::<usize>()
-    }
-
-    fn set(&mut self, attribute: AttributeHandle, regions: RegionSet) {
-        let at = self.of.binary_search_by_key(&attribute, |(of, _)| *of);
-        match (at, regions.is_empty()) {
-            (Ok(at), true) => drop(self.of.remove(at)),
-            (Ok(at), false) => {
-                if let Some((_, before)) = self.of.get_mut(at) {
-                    *before = regions;
-                }
-            }
-            (Err(at), false) => self.of.insert(at, (attribute, regions)),
-            (Err(_), true) => {}
-        }
-    }
-
-    fn set_exceptions(&mut self, federate: FederateHandle, exceptions: Exceptions) {
-        let at = self.exceptions.binary_search_by_key(&federate, |(of, _)| *of);
-        match (at, exceptions.is_empty()) {
-            (Ok(at), true) => drop(self.exceptions.remove(at)),
-            (Ok(at), false) => {
-                if let Some((_, before)) = self.exceptions.get_mut(at) {
-                    *before = exceptions;
-                }
-            }
-            (Err(at), false) => self.exceptions.insert(at, (federate, exceptions)),
-            (Err(_), true) => {}
-        }
+        160 + regions.sum::<usize>() + narrowed.sum::<usize>()
     }
 }
 
-/// The exception for an attribute, if there is one.
-pub(crate) fn exception(exceptions: &Exceptions, attribute: AttributeHandle) -> Option<Option<Subscription>> {
-    exceptions.iter().find(|(of, _)| *of == attribute).map(|(_, how)| *how)
+/// Sets the value of a key in a sorted list. An empty value (`None`) removes the key.
+fn put<K: Ord + Copy, V>(list: &mut Vec<(K, V)>, key: K, value: Option<V>) {
+    let at = list.binary_search_by_key(&key, |(of, _)| *of);
+    match (at, value) {
+        (Ok(at), None) => drop(list.remove(at)),
+        (Ok(at), Some(value)) => {
+            if let Some((_, before)) = list.get_mut(at) {
+                *before = value;
+            }
+        }
+        (Err(at), Some(value)) => list.insert(at, (key, value)),
+        (Err(_), None) => {}
+    }
+}
+
+/// The value of a key in a sorted list.
+fn find<K: Ord + Copy, V>(list: &[(K, V)], key: K) -> Option<&V> {
+    let at = list.binary_search_by_key(&key, |(of, _)| *of).ok()?;
+    list.get(at).map(|(_, value)| value)
+}
+
+/// The subscriptions of an attribute that apply, of all that are `subscribed`, of which some may be
+/// narrowed.
+pub(crate) fn applicable_in(
+    subscribed: &ClassSubscription,
+    narrowed: Option<&Narrowed>,
+    attribute: AttributeHandle,
+) -> Option<Subscription> {
+    let narrowed = narrowed.and_then(|all| all.iter().find(|(of, _)| *of == attribute));
+    narrowed.map_or_else(|| subscribed.get(&attribute).copied(), |(_, how)| *how)
 }
 
 impl Instance {
     /// The update regions of an attribute.
     pub(crate) fn regions_of(&self, attribute: AttributeHandle) -> &RegionSet {
-        let of = self.all_regions();
-        let at = of.binary_search_by_key(&attribute, |(of, _)| *of).ok();
-        at.and_then(|at| of.get(at)).map_or(RegionSet::DEFAULT, |(_, regions)| regions)
+        find(self.all_regions(), attribute).unwrap_or(RegionSet::DEFAULT)
     }
 
     /// All attributes with update regions.
@@ -85,11 +82,9 @@ impl Instance {
         self.update_regions.as_ref().map(|regions| regions.bytes())
     }
 
-    /// The exceptions for a federate that knows the instance; `None`: there are none.
-    pub(crate) fn exceptions(&self, federate: FederateHandle) -> Option<&Exceptions> {
-        let all = &self.update_regions.as_ref()?.exceptions;
-        let at = all.binary_search_by_key(&federate, |(of, _)| *of).ok()?;
-        all.get(at).map(|(_, exceptions)| exceptions)
+    /// The narrowed subscriptions of a federate that knows the instance; `None`: all of them apply.
+    pub(crate) fn narrowed(&self, federate: FederateHandle) -> Option<&Narrowed> {
+        find(&self.update_regions.as_ref()?.narrowed, federate)
     }
 
     /// The subscriptions of `attribute` that apply to this instance, of a federate that knows it and
@@ -100,8 +95,7 @@ impl Instance {
         subscribed: &ClassSubscription,
         attribute: AttributeHandle,
     ) -> Option<Subscription> {
-        let exception = self.exceptions(federate).and_then(|all| exception(all, attribute));
-        exception.unwrap_or_else(|| subscribed.get(&attribute).copied())
+        applicable_in(subscribed, self.narrowed(federate), attribute)
     }
 
     /// Whether these regions, with which a message was sent, are the update regions of all its
@@ -115,51 +109,53 @@ impl Instance {
 
     pub(crate) fn set_update_regions(&mut self, changed: &[(AttributeHandle, RegionSet)]) {
         let mut regions = self.update_regions.take().unwrap_or_default();
-        changed.iter().for_each(|(attribute, set)| regions.set(*attribute, set.clone()));
+        for (attribute, set) in changed {
+            put(&mut regions.of, *attribute, (!set.is_empty()).then(|| set.clone()));
+        }
         self.update_regions = (!regions.of.is_empty()).then_some(regions);
     }
 
-    pub(crate) fn set_exceptions(&mut self, federate: FederateHandle, exceptions: Exceptions) {
+    pub(crate) fn set_narrowed(&mut self, federate: FederateHandle, narrowed: Narrowed) {
         if let Some(regions) = &mut self.update_regions {
-            regions.set_exceptions(federate, exceptions);
+            put(&mut regions.narrowed, federate, (!narrowed.is_empty()).then_some(narrowed));
         }
     }
 }
 
 impl Objects {
-    /// The exceptions for a federate that knows `object` at `class`.
-    pub(crate) fn exceptions_for(
+    /// The narrowed subscriptions of a federate that knows `object` at `class`.
+    pub(crate) fn narrowed_for(
         &self,
         object: &Instance,
         federate: &Federate,
         class: ObjectClassHandle,
-    ) -> Exceptions {
+    ) -> Narrowed {
         if !federate.distribution.subscribes(class) {
-            return Exceptions::new();
+            return Narrowed::new();
         }
-        let exceptions = object.all_regions().iter().filter_map(|(attribute, regions)| {
+        let narrowed = object.all_regions().iter().filter_map(|(attribute, regions)| {
             let classes = (class, object.class);
             let how = applicable((&self.model, &self.rates), federate, classes, *attribute, regions);
             (how != federate.subscription(class, *attribute)).then_some((*attribute, how))
         });
-        exceptions.collect()
+        narrowed.collect()
     }
 
-    /// Updates the exceptions for a federate that knows the instance. Returns the former ones and
-    /// the present ones.
-    pub(crate) fn refresh_exceptions(
+    /// Updates the narrowed subscriptions of a federate that knows the instance. Returns the former
+    /// ones and the present ones.
+    pub(crate) fn refresh_narrowed(
         &mut self,
         instance: ObjectInstanceHandle,
         federate: FederateHandle,
-    ) -> (Exceptions, Exceptions) {
-        let nothing = || (Exceptions::new(), Exceptions::new());
+    ) -> (Narrowed, Narrowed) {
+        let nothing = || (Narrowed::new(), Narrowed::new());
         let Some(object) = self.instances.get(instance) else { return nothing() };
         let Some(class) = object.known_class(federate) else { return nothing() };
         let Some(receiver) = self.federates.get(&federate) else { return nothing() };
-        let before = object.exceptions(federate).cloned().unwrap_or_default();
-        let now = self.exceptions_for(object, receiver, class);
+        let before = object.narrowed(federate).cloned().unwrap_or_default();
+        let now = self.narrowed_for(object, receiver, class);
         if before != now {
-            self.instances.change(instance, |object| object.set_exceptions(federate, now.clone()));
+            self.instances.change(instance, |object| object.set_narrowed(federate, now.clone()));
         }
         (before, now)
     }
@@ -179,14 +175,14 @@ impl Objects {
     }
 }
 
-/// The exceptions for a message that was sent with other regions than the update regions that
+/// The narrowed subscriptions for a message that was sent with other regions than the update regions that
 /// the instance has now: as of sending, its own regions decide.
-pub(crate) fn exceptions_as_sent(
+pub(crate) fn narrowed_as_sent(
     (model, rates): (&Fdd, &[Rate]),
     object: &Instance,
     (federate, class): (&Federate, ObjectClassHandle),
     (regions, values): (&RegionSet, &[HandleValue]),
-) -> Exceptions {
+) -> Narrowed {
     let attributes = values.iter().map(|value| AttributeHandle(value.handle));
     let all = attributes.map(|attribute| {
         let classes = (class, object.class);
