@@ -156,6 +156,17 @@ impl Delivery {
 }
 
 impl OwnershipRequest {
+    /// A request without a number that is no acquisition.
+    pub(crate) fn new(
+        (instance, federate): (ObjectInstanceHandle, FederateHandle),
+        action: OwnershipAction,
+        attributes: Vec<AttributeHandle>,
+        tag: Bytes,
+    ) -> Self {
+        let (deliveries, regions) = (Vec::new(), Vec::new());
+        Self { federate, instance, number: 0, action, attributes, deliveries, regions, tag }
+    }
+
     pub(super) fn write(&self, out: &mut impl Writer) {
         out.number(self.federate.0);
         out.number(self.instance.0);

@@ -178,15 +178,8 @@ impl Objects {
             return;
         }
         let About { acquisitions, divestitures, waiting } = self.requests.of(instance);
-        let request = |federate, action, attribute, tag| OwnershipRequest {
-            federate,
-            instance,
-            number: 0,
-            action,
-            attributes: vec![attribute],
-            deliveries: Vec::new(),
-            regions: Vec::new(),
-            tag,
+        let request = |federate, action, attribute, tag| {
+            OwnershipRequest::new((instance, federate), action, vec![attribute], tag)
         };
         for ((_, federate, attribute), Divestiture { tag, .. }) in divestitures {
             self.send_request(effects, request(federate, OwnershipAction::Negotiate, attribute, tag));

@@ -73,17 +73,8 @@ impl Objects {
         if attributes.is_empty() {
             return Ok(Some(Vec::new()));
         }
-        let (attributes, deliveries) = (attributes.into_iter().collect(), Vec::new());
-        let request = OwnershipRequest {
-            federate,
-            instance,
-            number: 0,
-            action,
-            attributes,
-            deliveries,
-            regions: Vec::new(),
-            tag,
-        };
+        let attributes = attributes.into_iter().collect();
+        let request = OwnershipRequest::new((instance, federate), action, attributes, tag);
         self.request(effects, request, Some(call))
     }
 
@@ -242,17 +233,7 @@ impl Objects {
         action: OwnershipAction,
         attributes: Vec<AttributeHandle>,
     ) -> Result<(), RtiError> {
-        let (deliveries, tag) = (Vec::new(), Bytes::new());
-        let request = OwnershipRequest {
-            federate,
-            instance,
-            number: 0,
-            action,
-            attributes,
-            deliveries,
-            regions: Vec::new(),
-            tag,
-        };
+        let request = OwnershipRequest::new((instance, federate), action, attributes, Bytes::new());
         self.request(effects, request, None).map(|_| ())
     }
 
@@ -264,17 +245,8 @@ impl Objects {
         (instance, federate): (ObjectInstanceHandle, FederateHandle),
         attributes: Vec<AttributeHandle>,
     ) {
-        let (action, deliveries, tag) = (OwnershipAction::Divest, Vec::new(), Bytes::new());
-        let request = OwnershipRequest {
-            federate,
-            instance,
-            number: 0,
-            action,
-            attributes,
-            deliveries,
-            regions: Vec::new(),
-            tag,
-        };
+        let action = OwnershipAction::Divest;
+        let request = OwnershipRequest::new((instance, federate), action, attributes, Bytes::new());
         self.ask_home(effects, request, None);
     }
 
@@ -290,18 +262,8 @@ impl Objects {
         if self.is_at_home(instance) {
             return false;
         }
-        let (action, tag) = (OwnershipAction::Delete, tag.clone());
-        let (attributes, deliveries) = (Vec::new(), Vec::new());
-        let request = OwnershipRequest {
-            federate,
-            instance,
-            number: 0,
-            action,
-            attributes,
-            deliveries,
-            regions: Vec::new(),
-            tag,
-        };
+        let action = OwnershipAction::Delete;
+        let request = OwnershipRequest::new((instance, federate), action, Vec::new(), tag.clone());
         self.ask_home(effects, request, Some(call));
         true
     }

@@ -6,7 +6,8 @@
 use super::super::objects::Objects;
 use super::RegionsOfAttributes;
 use super::subscription::Pairs;
-use super::table::{Distribution, REGION_BYTES};
+use super::table::Distribution;
+use super::update_regions::find;
 use crate::control::NodeId;
 use crate::effect::Effects;
 use crate::limits::{UPDATE_REGIONS_MAX, check_number};
@@ -27,7 +28,7 @@ impl Associations {
     }
 
     fn get(&self, attribute: AttributeHandle) -> Option<&Association> {
-        self.at(attribute).ok().and_then(|at| self.0.get(at)).map(|(_, association)| association)
+        find(&self.0, attribute)
     }
 
     fn get_mut(&mut self, attribute: AttributeHandle) -> Option<&mut Association> {
@@ -214,13 +215,9 @@ impl Objects {
             return;
         }
         self.change_associations(federate, instance, pairs, true);
-        let distribution = &self.federate(federate).distribution;
-        let regions = attributes_of(pairs).into_iter();
-        let regions: RegionsOfAttributes = regions
-            .map(|attribute| (attribute, distribution.associated(instance, attribute).clone()))
-            .collect();
-        self.instances.change(instance, |object| object.set_update_regions(&regions));
-        self.index_regions(instance);
+        let attributes: Vec<_> = attributes_of(pairs).into_iter().collect();
+        let regions = self.associated_regions(federate, instance, &attributes);
+        self.set_update_regions(instance, &regions);
         self.refresh_narrowed(instance, federate);
     }
 
@@ -231,11 +228,8 @@ impl Objects {
         pairs: &Pairs,
         on: bool,
     ) {
-        let changed = self.federate_mut(federate).distribution.change(instance, pairs, on) * REGION_BYTES;
-        match on {
-            true => self.region_bytes += changed,
-            false => self.region_bytes -= changed,
-        }
+        let changed = self.federate_mut(federate).distribution.change(instance, pairs, on);
+        self.count_region_uses(changed, on);
     }
 
     /// Drops the associations of attributes that a federate no longer owns, or of an instance that

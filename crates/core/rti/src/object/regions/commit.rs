@@ -2,6 +2,7 @@
 //! it, and for owners.
 
 use super::super::federate::ClassSubscription;
+use super::super::instance::Known;
 use super::super::objects::Objects;
 use super::table::Subscriber;
 use super::update_regions::{Narrowed, applicable_in};
@@ -49,6 +50,22 @@ impl RegionReviews {
 
     pub(crate) fn remove_federate(&mut self, federate: FederateHandle) {
         self.pending.retain(|(of, _), _| *of != federate);
+    }
+
+    fn add(&mut self, key: (FederateHandle, ObjectClassHandle), instances: BTreeSet<ObjectInstanceHandle>) {
+        if !instances.is_empty() {
+            self.pending.entry(key).or_default().extend(instances);
+        }
+    }
+
+    /// The next instance to review.
+    fn pop(&mut self, key: (FederateHandle, ObjectClassHandle)) -> Option<ObjectInstanceHandle> {
+        let instances = self.pending.get_mut(&key)?;
+        let next = instances.pop_first();
+        if instances.is_empty() {
+            self.pending.remove(&key);
+        }
+        next
     }
 
     /// The one whose turn is next among those whose federate is `ready`.
@@ -128,7 +145,7 @@ impl Objects {
         for (class, regions) in subscribed {
             let regions = regions.iter().map(|(attribute, region)| (*attribute, region));
             let found = self.find_instances(class, regions);
-            self.region_reviews.pending.entry((federate, class)).or_default().extend(found);
+            self.region_reviews.add((federate, class), found);
             self.review_slice(effects, (federate, class));
         }
     }
@@ -172,15 +189,13 @@ impl Objects {
     ) {
         self.region_reviews.last = (federate, class);
         for _ in 0..self.reviewed_per_slice(federate, class) {
-            let pending = self.region_reviews.pending.get_mut(&(federate, class));
-            let Some(instance) = pending.and_then(BTreeSet::pop_first) else { break };
+            let Some(instance) = self.region_reviews.pop((federate, class)) else { break };
             match self.instances.get(instance).and_then(|object| object.known_class(federate)) {
                 None => self.try_discover(effects, federate, instance),
                 Some(known) if known == class => self.review_applicable(effects, federate, class, instance),
                 Some(_) => {}
             }
         }
-        self.region_reviews.pending.retain(|_, instances| !instances.is_empty());
     }
 
     /// Processes one slice of the instances with moved regions.
@@ -204,12 +219,9 @@ impl Objects {
             let federate = self.federates.get(&known.federate);
             federate.is_some_and(|federate| federate.distribution.subscribes(known.class))
         });
-        let before = |&known: &super::super::instance::Known| {
-            (known, object.narrowed(known.federate).cloned().unwrap_or_default())
-        };
+        let before = |&known: &Known| (known, object.narrowed(known.federate).cloned().unwrap_or_default());
         let before: Vec<_> = concerned.map(before).collect();
-        self.instances.change(instance, |object| object.set_update_regions(changed));
-        self.index_regions(instance);
+        self.set_update_regions(instance, changed);
         let mut gained = Vec::new();
         let mut all = BTreeSet::new();
         for (known, before) in before {

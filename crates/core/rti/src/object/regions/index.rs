@@ -161,8 +161,7 @@ impl Objects {
 
 /// The range of a region on a dimension; all of it if the region has none, neither by default.
 fn range_on(region: &Region, usage: Usage<'_>, dimension: DimensionHandle) -> Range {
-    let range = region.ranges.iter().find(|range| range.dimension == dimension).copied();
-    let range = range.or_else(|| usage.default_of(dimension));
+    let range = usage.range_of(&region.ranges, dimension);
     range.and_then(|range| Range::new(range.lower, range.upper).ok()).unwrap_or(Range::FULL)
 }
 

@@ -1,6 +1,6 @@
 //! Whether regions overlap (9.1.2).
 
-use crate::wire::{DimensionRange, Region};
+use crate::wire::{DimensionRange, Region, RegionSet};
 use hla::fom::{DefaultRange, Fdd};
 use hla::handle::{AttributeHandle, DimensionHandle, InteractionClassHandle, ObjectClassHandle};
 
@@ -33,8 +33,17 @@ impl<'a> Usage<'a> {
         self.of_class.contains(&dimension) || self.of_attribute.contains(&dimension)
     }
 
+    /// The range on a dimension of a region with these ranges: its own, or else the default range.
+    pub(super) fn range_of(
+        &self,
+        ranges: &[DimensionRange],
+        dimension: DimensionHandle,
+    ) -> Option<DimensionRange> {
+        range(ranges, dimension).or_else(|| self.default_of(dimension))
+    }
+
     /// The range of a region that lacks the dimension.
-    pub(super) fn default_of(&self, dimension: DimensionHandle) -> Option<DimensionRange> {
+    fn default_of(&self, dimension: DimensionHandle) -> Option<DimensionRange> {
         match self.model.dimension(dimension).filter(|_| self.has(dimension))?.default {
             DefaultRange::Excluded => None,
             DefaultRange::Range { lower, upper } => Some(DimensionRange { dimension, lower, upper }),
@@ -48,9 +57,19 @@ impl<'a> Usage<'a> {
     }
 }
 
-/// Whether two regions, each with its usage, overlap: they have a common dimension, and on each
-/// common dimension a common value.
-pub(super) fn overlap(a: &Region, of_a: Usage<'_>, b: &Region, of_b: Usage<'_>) -> bool {
+/// Whether a region with the ranges `a` overlaps one of the regions `all`.
+pub(super) fn overlaps_any(
+    a: &[DimensionRange],
+    of_a: Usage<'_>,
+    all: &RegionSet,
+    of_all: Usage<'_>,
+) -> bool {
+    all.iter().any(|b| overlap(a, of_a, &b.ranges, of_all))
+}
+
+/// Whether two regions with these ranges, each with its usage, overlap: they have a common dimension,
+/// and on each common dimension a common value.
+fn overlap(a: &[DimensionRange], of_a: Usage<'_>, b: &[DimensionRange], of_b: Usage<'_>) -> bool {
     let mut common = named_in_common(a, of_a, b, of_b).peekable();
     let is_common = common.peek().is_some() || is_default_common(of_a, of_b);
     is_common && common.all(|(a, b)| a.overlaps(&b))
@@ -67,7 +86,7 @@ pub(crate) enum Separation {
 
 /// The reason why two regions, each with its usage, do not overlap; `None` if they do.
 pub(super) fn separation(a: &Region, of_a: Usage<'_>, b: &Region, of_b: Usage<'_>) -> Option<Separation> {
-    let mut common = named_in_common(a, of_a, b, of_b).peekable();
+    let mut common = named_in_common(&a.ranges, of_a, &b.ranges, of_b).peekable();
     if common.peek().is_none() && !is_default_common(of_a, of_b) {
         return Some(Separation::NothingInCommon);
     }
@@ -78,16 +97,13 @@ pub(super) fn separation(a: &Region, of_a: Usage<'_>, b: &Region, of_b: Usage<'_
 /// The ranges of two regions on their common dimensions, as far as one of them was created with the
 /// dimension.
 fn named_in_common(
-    a: &Region,
+    a: &[DimensionRange],
     of_a: Usage<'_>,
-    b: &Region,
+    b: &[DimensionRange],
     of_b: Usage<'_>,
 ) -> impl Iterator<Item = (DimensionRange, DimensionRange)> {
-    let named_by_a = a.ranges.iter().filter_map(move |&own| {
-        let other = range(b, own.dimension).or_else(|| of_b.default_of(own.dimension));
-        Some((own, other?))
-    });
-    let only_by_b = b.ranges.iter().filter(|own| range(a, own.dimension).is_none());
+    let named_by_a = a.iter().filter_map(move |&own| Some((own, of_b.range_of(b, own.dimension)?)));
+    let only_by_b = b.iter().filter(|own| range(a, own.dimension).is_none());
     named_by_a.chain(only_by_b.filter_map(move |&own| Some((of_a.default_of(own.dimension)?, own))))
 }
 
@@ -97,6 +113,6 @@ fn is_default_common(of_a: Usage<'_>, of_b: Usage<'_>) -> bool {
     of_a.defaults().any(|default| of_b.default_of(default.dimension).is_some())
 }
 
-fn range(region: &Region, dimension: DimensionHandle) -> Option<DimensionRange> {
-    region.ranges.iter().find(|range| range.dimension == dimension).copied()
+fn range(ranges: &[DimensionRange], dimension: DimensionHandle) -> Option<DimensionRange> {
+    ranges.iter().find(|range| range.dimension == dimension).copied()
 }

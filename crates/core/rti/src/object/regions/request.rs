@@ -3,7 +3,7 @@
 use super::super::class_request::RequestedClass;
 use super::super::objects::Objects;
 use super::RegionsOfAttributes;
-use super::overlap::{Usage, overlap};
+use super::overlap::{Usage, overlaps_any};
 use hla::RtiError;
 use hla::api::AttributeSetRegionSetPairList;
 use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
@@ -42,8 +42,9 @@ impl Objects {
             let update = object.regions_of(*attribute);
             let here = Usage::of_attribute(&self.model, *class, *attribute);
             let there = Usage::of_attribute(&self.model, object.class, *attribute);
-            let overlaps = |region| update.iter().any(|update| overlap(region, here, update, there));
-            if !update.is_empty() && !regions.iter().any(overlaps) {
+            let mut regions = regions.iter();
+            if !update.is_empty() && !regions.any(|region| overlaps_any(&region.ranges, here, update, there))
+            {
                 overlapping.remove(attribute);
             }
         }

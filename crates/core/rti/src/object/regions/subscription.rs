@@ -1,9 +1,9 @@
 //! Subscriptions with regions (9.8 to 9.11).
 
-use super::super::federate::{ClassSubscription, Rate, Subscription};
+use super::super::federate::{ClassSubscription, Federate, Rate, RateId, Subscription};
 use super::super::objects::Objects;
-use super::overlap::{Usage, overlap};
-use super::table::{REGION_BYTES, Subscriber};
+use super::overlap::{Usage, overlaps_any};
+use super::table::Subscriber;
 use crate::effect::Effects;
 use crate::limits::{REGIONS_PER_CALL_MAX, SUBSCRIPTION_REGIONS_MAX, UPDATE_REGIONS_MAX, check_number};
 use crate::wire::{Payload, RegionSet};
@@ -44,11 +44,6 @@ impl SubscriptionsWithRegions {
         self.with_regions.range(all).map(|(&(_, region), &how)| (region, how))
     }
 
-    /// The number of those with regions.
-    pub(super) fn len(&self) -> usize {
-        self.with_regions.len()
-    }
-
     /// Whether the attribute is subscribed with regions.
     pub(super) fn has(&self, attribute: AttributeHandle) -> bool {
         self.of(attribute).next().is_some()
@@ -72,16 +67,15 @@ impl SubscriptionsWithRegions {
         rates: &[Rate],
         applies: impl Fn(RegionHandle) -> bool,
     ) -> Option<Subscription> {
-        let plain = self.plain.get(&attribute).copied();
         let applicable = self.of(attribute).filter(|&(region, _)| applies(region));
-        applicable.fold(plain, |all, (_, how)| Some(together(all, how, rates)))
+        applicable.fold(self.plain(attribute), |all, (_, how)| Some(together(all, how, rates)))
     }
 }
 
 /// Two subscriptions as one: active if one of them is, and at the higher rate.
 fn together(all: Option<Subscription>, one: Subscription, rates: &[Rate]) -> Subscription {
     let Some(all) = all else { return one };
-    let hertz = |rate: super::super::federate::RateId| rates.get(usize::from(rate.0)).map(|rate| rate.hertz);
+    let hertz = |rate: RateId| rates.get(usize::from(rate.0)).map(|rate| rate.hertz);
     let rate = match (all.rate, one.rate) {
         (Some(a), Some(b)) if hertz(a) >= hertz(b) => Some(a),
         (Some(_), Some(b)) => Some(b),
@@ -139,13 +133,8 @@ impl Objects {
         let plain = || SubscriptionsWithRegions { plain: before.clone(), ..Default::default() };
         let subscriptions = known.distribution.attributes.entry(class).or_insert_with(plain);
         subscriptions.with_regions.extend(pairs.iter().map(|&pair| (pair, how)));
-        let mut more = 0;
-        for (attribute, region) in pairs {
-            if let Some(region) = known.distribution.region_mut(region) {
-                more += usize::from(region.subscribers.insert(Subscriber::Attribute(class, attribute)));
-            }
-        }
-        self.region_bytes += more * REGION_BYTES;
+        let used = pairs.into_iter().map(|(attribute, of)| (of, Subscriber::Attribute(class, attribute)));
+        self.note_subscribers(federate, used, true);
         self.subscriptions_replaced(effects, federate, class, &before);
         Ok(())
     }
@@ -168,13 +157,8 @@ impl Objects {
         if gone.is_empty() {
             return Ok(());
         }
-        let mut fewer = 0;
-        for (attribute, region) in gone {
-            if let Some(region) = distribution.region_mut(region) {
-                fewer += usize::from(region.subscribers.remove(&Subscriber::Attribute(class, attribute)));
-            }
-        }
-        self.region_bytes -= fewer * REGION_BYTES;
+        let unused = gone.into_iter().map(|(attribute, of)| (of, Subscriber::Attribute(class, attribute)));
+        self.note_subscribers(federate, unused, false);
         self.subscriptions_replaced(effects, federate, class, &before);
         Ok(())
     }
@@ -259,13 +243,8 @@ impl Objects {
         let new = || InteractionWithRegions { plain, ..Default::default() };
         let subscription = known.distribution.interactions.entry(class).or_insert_with(new);
         subscription.with_regions.extend(regions.iter().map(|&region| (region, active)));
-        let mut more = 0;
-        for region in regions {
-            if let Some(region) = known.distribution.region_mut(region) {
-                more += usize::from(region.subscribers.insert(Subscriber::Interaction(class)));
-            }
-        }
-        self.region_bytes += more * REGION_BYTES;
+        let used = regions.into_iter().map(|region| (region, Subscriber::Interaction(class)));
+        self.note_subscribers(federate, used, true);
         self.interaction_replaced(effects, federate, class);
         Ok(())
     }
@@ -285,15 +264,11 @@ impl Objects {
         }
         let distribution = &mut self.federate_mut(federate).distribution;
         let Some(subscription) = distribution.interactions.get_mut(&class) else { return Ok(()) };
-        let gone: Vec<_> =
-            listed.iter().filter(|region| subscription.with_regions.remove(region).is_some()).collect();
-        let fewer = gone.len();
-        for region in gone {
-            if let Some(region) = distribution.region_mut(*region) {
-                region.subscribers.remove(&Subscriber::Interaction(class));
-            }
+        for region in listed {
+            subscription.with_regions.remove(region);
         }
-        self.region_bytes -= fewer * REGION_BYTES;
+        let unused = listed.iter().map(|&region| (region, Subscriber::Interaction(class)));
+        self.note_subscribers(federate, unused, false);
         self.interaction_replaced(effects, federate, class);
         Ok(())
     }
@@ -336,7 +311,7 @@ impl Objects {
     /// the class `at`.
     pub(crate) fn is_interaction_wanted(
         &self,
-        federate: &super::super::federate::Federate,
+        federate: &Federate,
         at: InteractionClassHandle,
         (sent, payload): (InteractionClassHandle, &Payload),
     ) -> bool {
@@ -349,11 +324,9 @@ impl Objects {
         }
         let (here, there) =
             (Usage::of_interaction(&self.model, at), Usage::of_interaction(&self.model, sent));
-        subscription
-            .with_regions
-            .keys()
-            .filter_map(|&region| federate.distribution.specified(region))
-            .any(|region| payload.regions.iter().any(|sent| overlap(&region, here, sent, there)))
+        let mut wanted =
+            subscription.with_regions.keys().filter_map(|&of| federate.distribution.specification(of));
+        wanted.any(|ranges| overlaps_any(ranges, here, &payload.regions, there))
     }
 
     /// The pairs of a request, each with a region that may be used with the attribute.
@@ -449,7 +422,7 @@ fn check_pairs(pairs: Option<&AttributeSetRegionSetPairList>) -> Result<(), RtiE
 /// instance attribute with these update regions; `registered`: the class of the instance.
 pub(super) fn applicable(
     (model, rates): (&Fdd, &[Rate]),
-    federate: &super::super::federate::Federate,
+    federate: &Federate,
     (class, registered): (ObjectClassHandle, ObjectClassHandle),
     attribute: AttributeHandle,
     update_regions: &RegionSet,
@@ -464,9 +437,7 @@ pub(super) fn applicable(
     let here = Usage::of_attribute(model, class, attribute);
     let there = Usage::of_attribute(model, registered, attribute);
     subscriptions.applicable(attribute, rates, |region| {
-        federate
-            .distribution
-            .specified(region)
-            .is_some_and(|region| update_regions.iter().any(|update| overlap(&region, here, update, there)))
+        let ranges = federate.distribution.specification(region);
+        ranges.is_some_and(|ranges| overlaps_any(ranges, here, update_regions, there))
     })
 }

@@ -73,7 +73,7 @@ impl Distribution {
 
     /// The number of its subscriptions of attributes of a class with regions.
     pub(super) fn regions_at(&self, class: ObjectClassHandle) -> usize {
-        self.attributes.get(&class).map_or(0, SubscriptionsWithRegions::len)
+        self.attributes.get(&class).map_or(0, SubscriptionsWithRegions::count)
     }
 
     /// Whether it subscribes any attributes with regions.
@@ -81,10 +81,14 @@ impl Distribution {
         !self.attributes.is_empty()
     }
 
-    /// A region with its specification, which was committed.
+    /// The specification of a region that was committed.
+    pub(super) fn specification(&self, handle: RegionHandle) -> Option<&Specification> {
+        self.regions.get(&handle)?.specification.as_ref()
+    }
+
+    /// A region with its specification, if it was committed.
     pub(super) fn specified(&self, handle: RegionHandle) -> Option<Region> {
-        let ranges = self.regions.get(&handle)?.specification.clone()?;
-        Some(Region { handle, ranges })
+        Some(Region { handle, ranges: self.specification(handle)?.clone() })
     }
 
     /// Regions with their specifications.
@@ -92,14 +96,41 @@ impl Distribution {
         handles.into_iter().filter_map(|&handle| self.specified(handle)).collect()
     }
 
-    /// An estimate of its memory, in bytes.
+    /// An estimate of its memory, in bytes. Counted, because there may be a million regions.
     pub(crate) fn bytes(&self) -> usize {
-        let uses = |region: &OwnRegion| 1 + region.subscribers.len() + region.associated.len();
-        self.regions.values().map(uses).sum::<usize>() * REGION_BYTES
+        let attributes: usize = self.attributes.values().map(SubscriptionsWithRegions::count).sum();
+        let interactions: usize = self.interactions.values().map(InteractionWithRegions::count).sum();
+        (self.regions.len() + attributes + interactions + self.associated) * REGION_BYTES
     }
 }
 
 impl Objects {
+    /// Counts uses of regions that have begun, or ended.
+    pub(super) fn count_region_uses(&mut self, uses: usize, on: bool) {
+        match on {
+            true => self.region_bytes += uses * REGION_BYTES,
+            false => self.region_bytes -= uses * REGION_BYTES,
+        }
+    }
+
+    /// Notes the subscriptions for which a federate uses regions, or no longer does.
+    pub(super) fn note_subscribers(
+        &mut self,
+        federate: FederateHandle,
+        subscribers: impl Iterator<Item = (RegionHandle, Subscriber)>,
+        on: bool,
+    ) {
+        let distribution = &mut self.federate_mut(federate).distribution;
+        let mut uses = 0;
+        for (region, subscriber) in subscribers {
+            if let Some(region) = distribution.regions.get_mut(&region) {
+                let all = &mut region.subscribers;
+                uses += usize::from(if on { all.insert(subscriber) } else { all.remove(&subscriber) });
+            }
+        }
+        self.count_region_uses(uses, on);
+    }
+
     /// Create Region (9.2).
     pub(crate) fn create_region(
         &mut self,

@@ -50,7 +50,7 @@ fn put<K: Ord + Copy, V>(list: &mut Vec<(K, V)>, key: K, value: Option<V>) {
 }
 
 /// The value of a key in a sorted list.
-fn find<K: Ord + Copy, V>(list: &[(K, V)], key: K) -> Option<&V> {
+pub(super) fn find<K: Ord + Copy, V>(list: &[(K, V)], key: K) -> Option<&V> {
     let at = list.binary_search_by_key(&key, |(of, _)| *of).ok()?;
     list.get(at).map(|(_, value)| value)
 }
@@ -123,6 +123,16 @@ impl Instance {
 }
 
 impl Objects {
+    /// Changes the update regions of an instance, and its place in the index of its class.
+    pub(super) fn set_update_regions(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        changed: &[(AttributeHandle, RegionSet)],
+    ) {
+        self.instances.change(instance, |object| object.set_update_regions(changed));
+        self.index_regions(instance);
+    }
+
     /// The narrowed subscriptions of a federate that knows `object` at `class`.
     pub(crate) fn narrowed_for(
         &self,
