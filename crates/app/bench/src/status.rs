@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::access::server_options;
 use federate::Federate;
 use hla::api::RtiConfiguration;
-use kernel::report::{NetworkReport, REPORT_SETTING};
+use kernel::report::{NetworkReport, REPORT_SETTING, Report as _};
 
 /// The report of the node at `address`; `None` if it gives none in time.
 pub(crate) async fn report(address: &str, patience: Duration) -> Option<NetworkReport> {

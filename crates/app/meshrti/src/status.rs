@@ -9,6 +9,7 @@ mod time;
 use std::collections::BTreeMap;
 
 use federate::{Callback, Callbacks, Federate, FederateError};
+use kernel::report::Report as _;
 use kernel::report::{
     FederateReport, FederationReport, NetworkReport, REPORT_SETTING, RefusalReport, RegionsQuery,
     SlowTurnsReport, TimeStatus,

@@ -3,6 +3,7 @@
 use console::exit::{Failure, Outcome, Status, block_on, say};
 use console::report::{JsonFlag, Report};
 use console::table::Table;
+use kernel::report::Report as _;
 use kernel::report::{
     ApartStatus, AttributeWhy, SeparatedRegions, SubscriptionStatus, WhyQuery, WhyReport, WhyStatus,
 };

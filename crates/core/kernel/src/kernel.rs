@@ -7,7 +7,8 @@ use crate::network::{Network, NetworkConfig, NetworkError, Verdict};
 use crate::password_failures::PasswordFailures;
 use crate::paused::PausedCallers;
 use crate::report::{
-    MemoryReport, NetworkReport, OwnershipReport, RegionsReport, ReportQuery, SlowTurnsReport, WhyReport,
+    MemoryReport, NetworkReport, OwnershipReport, RegionsReport, Report as _, ReportQuery, SlowTurnsReport,
+    WhyReport,
 };
 use crate::sessions::Sessions;
 use crate::turn::{SlowTurns, Turn};

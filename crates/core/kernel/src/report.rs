@@ -31,11 +31,26 @@ use base::{Address, Moment, NodeKey};
 use hla::api::call_request::CallRequest as Call;
 use overlay::{LinkView, NodeView, TargetPhase};
 use rti::{CallerId, FederationStatus, NodeId};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The additional setting that asks for a report.
 pub const REPORT_SETTING: &str = "MeshRTI.report=network";
+
+/// A report as the text of the message of a response.
+pub trait Report: Serialize + DeserializeOwned {
+    /// The report as text.
+    fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("strings and numbers can be written")
+    }
+
+    /// Parses the message of a response; `None` when it is not such a report.
+    #[must_use]
+    fn from_json(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+}
 
 /// The report that a connect request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -360,18 +375,9 @@ impl NetworkReport {
             memory: MemoryReport::default(),
         }
     }
-
-    /// The report as text for the message of a response.
-    pub(crate) fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("strings and numbers can be written")
-    }
-
-    /// Parses the message of a response; `None` when it is not a report.
-    #[must_use]
-    pub fn from_json(text: &str) -> Option<Self> {
-        serde_json::from_str(text).ok()
-    }
 }
+
+impl Report for NetworkReport {}
 
 fn federation(status: &FederationStatus) -> FederationReport {
     FederationReport { name: status.name.clone(), instances: status.instances, unowned: status.unowned }

@@ -4,7 +4,7 @@ use bench::grants::{Grants, Plan, Service, measure};
 use hla::api::OrderType;
 use serde_json::{Value, json};
 
-use super::{Target, failure, launcher};
+use super::{Target, failure, launcher, ratio};
 use console::exit::{Outcome, Status, say};
 use console::report::{JsonFlag, Report};
 use console::table::{Table, figure, or_dash};
@@ -146,12 +146,6 @@ fn table(runs: &[(Plan, Grants)]) -> String {
     table.text()
 }
 
-/// `None` for a run that was too short: processor times have a resolution of some milliseconds.
-fn ratio(timed: Option<f64>, plain: Option<f64>) -> Option<f64> {
-    let (timed, plain) = timed.zip(plain)?;
-    (plain > 0.0).then(|| timed / plain)
-}
-
 /// Processor time of the server for an update, its deliveries and its part of the grants included,
 /// in microseconds.
 fn cpu_us_of_update(grants: &Grants) -> Option<f64> {
@@ -162,16 +156,4 @@ fn cpu_us_of_update(grants: &Grants) -> Option<f64> {
 /// Processor time of the server for a grant, in microseconds.
 fn cpu_us(grants: &Grants) -> Option<f64> {
     grants.server_cpu_s.map(|seconds| seconds / grants.grants as f64 * 1e6)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::ratio;
-
-    #[test]
-    fn a_run_too_short_for_the_clock_has_no_ratio() {
-        assert_eq!(ratio(Some(3.0), Some(2.0)), Some(1.5));
-        assert_eq!(ratio(Some(0.0), Some(0.0)), None);
-        assert_eq!(ratio(None, Some(2.0)), None, "the server was started elsewhere");
-    }
 }

@@ -154,3 +154,23 @@ pub(crate) fn launcher() -> Result<Launcher, Failure> {
 pub(crate) fn failure(error: BenchError) -> Failure {
     Failure::bad_news(error)
 }
+
+/// How many times as long as something plain something took. `None` for a run that was too short:
+/// processor times have a resolution of some milliseconds.
+fn ratio(timed: Option<f64>, plain: Option<f64>) -> Option<f64> {
+    let (timed, plain) = timed.zip(plain)?;
+    (plain > 0.0).then(|| timed / plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ratio;
+
+    #[test]
+    fn a_run_too_short_for_the_clock_has_no_ratio() {
+        assert_eq!(ratio(Some(3.0), Some(2.0)), Some(1.5));
+        assert_eq!(ratio(Some(0.0), Some(0.0)), None);
+        assert_eq!(ratio(None, Some(2.0)), None, "the server was started elsewhere");
+        assert_eq!(ratio(None, Some(1.0)), None);
+    }
+}

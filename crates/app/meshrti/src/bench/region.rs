@@ -4,7 +4,7 @@ use bench::region::{Measured, Mode, ModeCosts, Moves, Plan, Walk, measure};
 use console::rounds::Rounds;
 use serde_json::{Value, json};
 
-use super::{Target, failure, launcher, size};
+use super::{Target, failure, launcher, ratio, size};
 use console::exit::{Outcome, Status, say};
 use console::progress::Progress;
 use console::report::{JsonFlag, Report};
@@ -126,12 +126,6 @@ fn key(mode: Mode) -> &'static str {
     }
 }
 
-/// `None` for a run that was too short: processor times have a resolution of some milliseconds.
-fn ratio(costs: Option<f64>, off: Option<f64>) -> Option<f64> {
-    let (costs, off) = costs.zip(off)?;
-    (off > 0.0).then(|| costs / off)
-}
-
 fn row_of_mode(plan: &Plan, costs: &ModeCosts, off: &ModeCosts, floor: &Rounds) -> Value {
     let quantile = |costs: &ModeCosts, quantile| costs.rounds.quantile_us(quantile);
     let of_rounds = |q| ratio(Some(quantile(costs, q)), Some(quantile(off, q)));
@@ -229,13 +223,6 @@ fn summary(plan: &Plan, walk: &Walk) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_run_too_short_for_the_clock_has_no_ratio() {
-        assert_eq!(ratio(Some(3.0), Some(2.0)), Some(1.5));
-        assert_eq!(ratio(Some(0.0), Some(0.0)), None);
-        assert_eq!(ratio(None, Some(1.0)), None);
-    }
 
     #[test]
     fn sides_are_percentages() {

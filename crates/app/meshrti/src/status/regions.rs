@@ -3,6 +3,7 @@
 use console::exit::{Failure, Outcome, Status, say};
 use console::report::{JsonFlag, Report};
 use console::table::Table;
+use kernel::report::Report as _;
 use kernel::report::{
     FederateRegions, FederationRegions, RangeStatus, RegionStatus, RegionsQuery, RegionsReport,
 };

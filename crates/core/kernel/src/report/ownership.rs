@@ -1,6 +1,7 @@
 //! The report that `meshrti status --ownership` shows.
 
-use super::question::{setting, settings, string};
+use super::Report;
+use super::question::{text_of, value_of};
 use rti::{OwnershipStatus, Rti};
 use serde::{Deserialize, Serialize};
 
@@ -31,14 +32,12 @@ impl OwnershipQuery {
     /// The lines to add to the additional settings of a connect request.
     #[must_use]
     pub fn to_settings(&self) -> String {
-        let object = self.object.as_ref().map(|object| format!("\n{}", setting(OBJECT, object)));
-        format!("{}{}", setting(FEDERATION, &self.federation), object.unwrap_or_default())
+        text_of(&[(FEDERATION, Some(&self.federation)), (OBJECT, self.object.as_deref())])
     }
 
     /// The request in additional settings, if there is one.
     pub(crate) fn from_settings(text: &str) -> Option<Self> {
-        let value = |wanted| settings(text).find(|(name, _)| *name == wanted).and_then(|(_, v)| string(v));
-        Some(Self { federation: value(FEDERATION)?, object: value(OBJECT) })
+        Some(Self { federation: value_of(text, FEDERATION)?, object: value_of(text, OBJECT) })
     }
 }
 
@@ -49,18 +48,9 @@ impl OwnershipReport {
             Err(reason) => Self::Unknown(reason),
         }
     }
-
-    /// The report as text for the message of a response.
-    pub(crate) fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("strings and numbers can be written")
-    }
-
-    /// Parses the message of a response; `None` when it is not such a report.
-    #[must_use]
-    pub fn from_json(text: &str) -> Option<Self> {
-        serde_json::from_str(text).ok()
-    }
 }
+
+impl Report for OwnershipReport {}
 
 #[cfg(test)]
 mod tests {

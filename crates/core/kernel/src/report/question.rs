@@ -1,7 +1,13 @@
 //! The text form of questions: additional settings of a connect request (1516.1-2025, 4.2).
 
+/// Settings, one in each line, without those that have no value.
+pub(super) fn text_of(settings: &[(&str, Option<&str>)]) -> String {
+    let given = settings.iter().filter_map(|&(name, value)| Some(setting(name, value?)));
+    given.collect::<Vec<_>>().join("\n")
+}
+
 /// A setting. The value is a JSON string without commas, because a comma would end the setting.
-pub(super) fn setting(name: &str, value: &str) -> String {
+fn setting(name: &str, value: &str) -> String {
     let text = serde_json::to_string(value).expect("a string can be written");
     format!("{name}={}", text.replace(',', "\\u002c"))
 }
@@ -12,7 +18,8 @@ pub(super) fn settings(text: &str) -> impl Iterator<Item = (&str, &str)> {
     pairs.map(|(name, value)| (name.trim(), value))
 }
 
-/// The string that is a value, if it is one.
-pub(super) fn string(value: &str) -> Option<String> {
+/// The value of a setting, if it is a string.
+pub(super) fn value_of(text: &str, wanted: &str) -> Option<String> {
+    let (_, value) = settings(text).find(|(name, _)| *name == wanted)?;
     serde_json::from_str(value).ok()
 }

@@ -1,6 +1,7 @@
 //! The report that `meshrti status --regions` shows.
 
-use super::question::{setting, settings, string};
+use super::Report;
+use super::question::{settings, text_of, value_of};
 use rti::{RegionsStatus, Rti};
 use serde::{Deserialize, Serialize};
 
@@ -30,15 +31,13 @@ impl RegionsQuery {
     /// The lines to add to the additional settings of a connect request.
     #[must_use]
     pub fn to_settings(&self) -> String {
-        let federation = self.federation.as_ref().map(|name| format!("\n{}", setting(FEDERATION, name)));
-        format!("{REGIONS}=1{}", federation.unwrap_or_default())
+        format!("{REGIONS}=1\n{}", text_of(&[(FEDERATION, self.federation.as_deref())]))
     }
 
     /// The request in additional settings, if there is one.
     pub(crate) fn from_settings(text: &str) -> Option<Self> {
         settings(text).find(|(name, _)| *name == REGIONS)?;
-        let federation = settings(text).find(|(name, _)| *name == FEDERATION);
-        Some(Self { federation: federation.and_then(|(_, value)| string(value)) })
+        Some(Self { federation: value_of(text, FEDERATION) })
     }
 }
 
@@ -49,18 +48,9 @@ impl RegionsReport {
             Err(reason) => Self::Unknown(reason),
         }
     }
-
-    /// The report as text for the message of a response.
-    pub(crate) fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("strings and numbers can be written")
-    }
-
-    /// Parses the message of a response; `None` when it is not such a report.
-    #[must_use]
-    pub fn from_json(text: &str) -> Option<Self> {
-        serde_json::from_str(text).ok()
-    }
 }
+
+impl Report for RegionsReport {}
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,7 @@
 //! The report that `meshrti why` shows.
 
-use super::question::{setting, settings, string};
+use super::Report;
+use super::question::{text_of, value_of};
 use rti::{Rti, WhyStatus};
 use serde::{Deserialize, Serialize};
 
@@ -34,15 +35,17 @@ impl WhyQuery {
     /// The lines to add to the additional settings of a connect request.
     #[must_use]
     pub fn to_settings(&self) -> String {
-        let federation = self.federation.as_ref().map(|name| format!("\n{}", setting(FEDERATION, name)));
-        let (object, federate) = (setting(OBJECT, &self.object), setting(FEDERATE, &self.federate));
-        format!("{object}\n{federate}{}", federation.unwrap_or_default())
+        text_of(&[
+            (OBJECT, Some(&self.object)),
+            (FEDERATE, Some(&self.federate)),
+            (FEDERATION, self.federation.as_deref()),
+        ])
     }
 
     /// The question in additional settings, if there is one.
     pub(crate) fn from_settings(text: &str) -> Option<Self> {
-        let value = |wanted| settings(text).find(|(name, _)| *name == wanted).and_then(|(_, v)| string(v));
-        Some(Self { object: value(OBJECT)?, federate: value(FEDERATE)?, federation: value(FEDERATION) })
+        let (object, federate) = (value_of(text, OBJECT)?, value_of(text, FEDERATE)?);
+        Some(Self { object, federate, federation: value_of(text, FEDERATION) })
     }
 }
 
@@ -53,18 +56,9 @@ impl WhyReport {
             Err(reason) => Self::Unknown(reason),
         }
     }
-
-    /// The report as text for the message of a response.
-    pub(crate) fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("strings and numbers can be written")
-    }
-
-    /// Parses the message of a response; `None` when it is not such a report.
-    #[must_use]
-    pub fn from_json(text: &str) -> Option<Self> {
-        serde_json::from_str(text).ok()
-    }
 }
+
+impl Report for WhyReport {}
 
 #[cfg(test)]
 mod tests {
