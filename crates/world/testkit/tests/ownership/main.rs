@@ -61,3 +61,11 @@ fn random_federations_over_many_nodes() {
 fn random_federations_under_faults() {
     swarm("random_federations_under_faults", NODES, |seed| nodes::Trial::with_faults(seed).finish());
 }
+
+/// A node died while an "acquire if available" waited for its new home. A new home that gets such a
+/// request twice answers it twice.
+#[test]
+fn requests_that_wait_for_a_new_home_are_decided_once() {
+    let run = nodes::Trial::with_faults(Seed(0x3ce77f39)).finish();
+    run.unwrap_or_else(|difference| panic!("{difference}"));
+}

@@ -63,3 +63,11 @@ fn random_federations_over_many_nodes() {
 fn random_federations_under_faults() {
     swarm("random_federations_under_faults", FAULTS, |seed| nodes::Trial::with_faults(seed).finish());
 }
+
+/// A federate divested an attribute while the home of the instance was dead. The new home had never
+/// heard of the instance, and got the request before it got the record.
+#[test]
+fn requests_reach_a_new_home_that_learns_of_the_instance_later() {
+    let run = nodes::Trial::with_faults(Seed(0xfbff17d6)).finish();
+    run.unwrap_or_else(|difference| panic!("{difference}"));
+}

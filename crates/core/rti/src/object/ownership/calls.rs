@@ -4,6 +4,7 @@
 use super::super::objects::Objects;
 use super::decided::no_acquisition_pending;
 use super::home::NoAcquisitionPending;
+use crate::control::NodeId;
 use crate::effect::{Change, Effect, Effects};
 use crate::limits::{OWNERSHIP_TAG_BYTES_MAX, check_octets};
 use crate::proposal::{CallId, CallerId, Completion};
@@ -338,8 +339,13 @@ impl Objects {
 
     /// Handles a request of another node's federate.
     pub(crate) fn requested(&mut self, effects: &mut Effects, request: OwnershipRequest) {
-        if !self.decides(request.instance) {
-            if self.instances.get(request.instance).is_some() {
+        let instance = request.instance;
+        if !self.decides(instance) {
+            // An instance of another node that is unknown here, and that nobody has deleted, lost its
+            // home: its record is on the way, and the request has overtaken it.
+            let is_expected =
+                NodeId::of_instance(instance) != self.node && !self.tombstones.contains(instance);
+            if is_expected || self.instances.get(instance).is_some() {
                 self.adoptions.defer(request);
             }
             return;
