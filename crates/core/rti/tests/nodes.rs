@@ -15,6 +15,8 @@ mod faults;
 mod model;
 #[path = "model/objects.rs"]
 mod model_of_objects;
+#[path = "nodes/narrow.rs"]
+mod narrow;
 #[path = "nodes/objects.rs"]
 mod objects;
 #[path = "model/op.rs"]

@@ -1,8 +1,8 @@
 //! A joined federate: its declarations and switches.
 
+use super::reduction::Reduction;
 use super::regions::Distribution;
 use crate::proposal::CallerId;
-use base::Moment;
 use hla::api::{OrderType, ResignAction};
 use hla::fom::Switches;
 use hla::handle::{
@@ -109,8 +109,8 @@ pub(crate) struct Federate {
     pub(crate) interaction_preferences: BTreeMap<InteractionClassHandle, Preference>,
     /// Its regions, and what it does with them.
     pub(crate) distribution: Distribution,
-    /// When it last received an attribute that it subscribes at a reduced rate.
-    pub(crate) last_reflected: BTreeMap<(ObjectInstanceHandle, AttributeHandle), Moment>,
+    /// When it last received attributes that it subscribes at a reduced rate.
+    pub(crate) reduction: Reduction,
 }
 
 impl Federate {
@@ -138,7 +138,7 @@ impl Federate {
             attribute_preferences: BTreeMap::new(),
             interaction_preferences: BTreeMap::new(),
             distribution: Distribution::default(),
-            last_reflected: BTreeMap::new(),
+            reduction: Reduction::default(),
         }
     }
 
@@ -158,13 +158,6 @@ impl Federate {
 
     /// Forgets everything about an instance that it no longer knows.
     pub(crate) fn forget_instance(&mut self, instance: ObjectInstanceHandle) {
-        if !self.last_reflected.is_empty() {
-            let from = (instance, AttributeHandle(0));
-            let to = (instance, AttributeHandle(u32::MAX));
-            let gone: Vec<_> = self.last_reflected.range(from..=to).map(|(&key, _)| key).collect();
-            for key in gone {
-                self.last_reflected.remove(&key);
-            }
-        }
+        self.reduction.forget_instance(instance);
     }
 }

@@ -7,15 +7,15 @@
 //! - [`discovery`], [`scope`]: which federates discover an instance, and which attributes they then
 //!   see; [`why`]: why they do;
 //! - [`update`], [`interaction`], [`directed`]: the messages themselves;
-//! - [`timed`]: messages in time-stamp order, when they are due;
+//! - [`reduction`]: update rates; [`timed`]: messages in time-stamp order, when they are due;
 //! - [`lifecycle`]: registration, deletion; [`deletion`]: deletion in time-stamp order;
 //! - [`registration`]: advisories on classes; [`relevance`]: advisories on instance attributes;
 //!   [`relevance_review`]: those on very many instances;
 //! - [`regions`]: regions, by which federates narrow what they send and subscribe;
 //! - [`ownership`]: ownership of attributes; [`transport`]: transportation and order types;
 //! - [`apply`]: events of other nodes; [`record`]: instances as nodes describe them to each other;
-//! - [`remote_federates`]: subscriptions of other nodes' federates; [`publication`]: publications
-//!   of this node;
+//! - [`remote_federates`]: subscriptions of other nodes' federates, and [`wanted`]: what these want
+//!   of a class; [`publication`]: publications of this node;
 //! - [`review`], [`resign`], [`divestiture`], [`forgotten`], [`work`]: work on very many instances,
 //!   in slices;
 //! - [`losses`], [`rehome`]: nodes that die; [`tombstones`]: instances that they had just deleted;
@@ -42,6 +42,7 @@ pub(crate) mod ownership;
 mod provide;
 mod publication;
 mod record;
+pub(crate) mod reduction;
 pub(crate) mod regions;
 mod registration;
 mod rehome;
@@ -57,6 +58,7 @@ mod timed;
 mod tombstones;
 mod transport;
 mod update;
+pub(crate) mod wanted;
 pub(crate) mod why;
 mod work;
 

@@ -55,6 +55,8 @@ pub(crate) struct Objects {
     pub(crate) interest: Interest,
     /// Federates of other nodes, as far as their subscriptions concern federates here.
     pub(super) remote_federates: BTreeMap<FederateHandle, RemoteFederate>,
+    /// Number of changes of their subscriptions, from 1 on.
+    pub(super) remote_version: u64,
     /// The publications of this node.
     pub(super) published: BTreeSet<PublishedClass>,
     pub(super) tombstones: Tombstones,
@@ -122,6 +124,7 @@ impl Objects {
             instances: Instances::default(),
             interest: Interest::default(),
             remote_federates: BTreeMap::new(),
+            remote_version: 1,
             published: BTreeSet::new(),
             tombstones: Tombstones::default(),
             deletions: Deletions::default(),

@@ -43,7 +43,8 @@ impl Objects {
         highest.map_or(Relevance::OFF, Relevance::at)
     }
 
-    fn hertz(&self, rate: RateId) -> f64 {
+    /// A rate in updates per second.
+    pub(super) fn hertz(&self, rate: RateId) -> f64 {
         self.rates[rate.0 as usize].hertz
     }
 

@@ -190,6 +190,7 @@ impl Objects {
 
     /// Updates advisories that depend on subscriptions elsewhere at `class`.
     fn subscribed_elsewhere_changed(&mut self, effects: &mut Effects, class: ObjectClassHandle) {
+        self.remote_version += 1;
         self.refresh_registrations_below(effects, class);
         self.review_relevance_below(effects, class);
     }

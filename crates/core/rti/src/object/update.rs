@@ -15,14 +15,12 @@ use crate::effect::{Change, Effects};
 use crate::stamp::Stamp;
 use crate::time::Subject;
 use crate::wire::{HandleValue, Payload, RegionSet, StreamEvent, Values};
-use base::Moment;
 use bytes::Bytes;
 use hla::api::{AttributeHandleValueMap, ConveyedRegionSet, OrderType};
 use hla::fom::ObjectClass;
 use hla::handle::{AttributeHandle, FederateHandle, ObjectInstanceHandle, TransportationTypeHandle};
 use hla::{Exception, RtiError};
 use smallvec::SmallVec;
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The values of a passel that a receiver gets: bit i for value i.
@@ -145,6 +143,9 @@ impl Objects {
         let Some(object) = instances.get(handle) else { return };
         let best_effort = !is_reliable(model, payload.transportation);
         let now = effects.now;
+        // Another node has sent values no more often than the highest rate of its receivers allows,
+        // and the network has changed the time between them.
+        let is_local = federates.contains_key(&payload.producer);
         // An owner at another node may have moved its regions before the home of the instance has
         // decided so.
         let as_sent = !object.has_update_regions(&payload.regions, &payload.values);
@@ -162,9 +163,11 @@ impl Objects {
             let narrowed = of_message.as_ref().or_else(|| object.narrowed(known.federate));
             let Some(mut part) = part_in_scope(subscribed, narrowed, &payload.values) else { continue };
             if best_effort {
-                let last_reflected = &mut federate.last_reflected;
+                let reduction = &mut federate.reduction;
                 let due = |rate: RateId, attribute| {
-                    is_due(last_reflected, (handle, attribute), rates[rate.0 as usize].interval, now)
+                    let interval = rates[rate.0 as usize].interval;
+                    let tolerance = if is_local { Duration::ZERO } else { interval / 2 };
+                    reduction.is_due((handle, attribute), interval, tolerance, now)
                 };
                 let subscribed = (subscribed, narrowed);
                 let Some(due) = reduce_rate(subscribed, &payload.values, part, due) else { continue };
@@ -338,21 +341,6 @@ fn reduce_rate(
         }
     }
     (kept != 0).then_some(kept)
-}
-
-/// Whether `interval` has passed since the last value of an attribute. If so, `now` becomes the
-/// time of the last one.
-fn is_due(
-    last_reflected: &mut BTreeMap<(ObjectInstanceHandle, AttributeHandle), Moment>,
-    attribute: (ObjectInstanceHandle, AttributeHandle),
-    interval: Duration,
-    now: Moment,
-) -> bool {
-    let due = last_reflected.get(&attribute).is_none_or(|&last| now.since(last) >= interval);
-    if due {
-        last_reflected.insert(attribute, now);
-    }
-    due
 }
 
 #[cfg(test)]

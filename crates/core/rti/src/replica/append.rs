@@ -1,6 +1,7 @@
 //! The sending side of streams: numbers, followers, high-water marks.
 
 use super::context::{Context, Timer};
+use super::narrow::Narrowed;
 use super::peers::Outgoing;
 use super::replication::Replication;
 use super::state::{Beginning, Outbound};
@@ -20,8 +21,9 @@ const ANNOUNCE: [Duration; 3] =
     [Duration::from_millis(50), Duration::from_millis(500), Duration::from_secs(5)];
 
 impl Replication {
-    /// Appends an event to a stream of this node, if some node may follow it. A `best_effort` event
-    /// is sent without a number, and not kept. Returns the number of the event, if it has one.
+    /// Appends what other nodes want of an event to a stream of this node, if some node may follow it.
+    /// A `best_effort` event is sent without a number, and not kept. Returns the number of the event,
+    /// if it has one.
     pub(crate) fn append(
         &mut self,
         context: &mut Context<'_>,
@@ -41,6 +43,15 @@ impl Replication {
         let watermark =
             Watermark { model: self.models.needed(class), federate: event.latest_federate(), after };
         let out = self.outbound.get_mut(&class)?;
+        if best_effort && !is_wanted(context, stream, out) {
+            return None;
+        }
+        let narrowed = out.narrow((context.objects, context.now), class, event, best_effort);
+        let event = match &narrowed {
+            Narrowed::Everything => event,
+            Narrowed::Something(left) => left,
+            Narrowed::Nothing => return None,
+        };
         if best_effort {
             send_best_effort(context, stream, out, watermark, event);
             return None;
@@ -136,6 +147,12 @@ impl Replication {
     }
 }
 
+/// Whether some other node receives a best-effort message. It is not kept, so otherwise it is not
+/// even encoded.
+fn is_wanted(context: &Context<'_>, stream: StreamId, out: &Outbound) -> bool {
+    !out.followers.is_empty() && context.peers.wanted.contains(&stream.topic())
+}
+
 fn send_best_effort(
     context: &mut Context<'_>,
     stream: StreamId,
@@ -143,10 +160,6 @@ fn send_best_effort(
     watermark: Watermark,
     event: &StreamEvent,
 ) {
-    // A best-effort message is not kept, so it is not even encoded when nobody wants it.
-    if out.followers.is_empty() || !context.peers.wanted.contains(&stream.topic()) {
-        return;
-    }
     let key = match event {
         StreamEvent::Updated { instance, payload } => key_of(*instance, &payload.values),
         _ => 0,

@@ -12,6 +12,7 @@
 //!   as one packet;
 //! - `serve`: snapshots and repairs for followers; `publish`: the streams of this node;
 //! - `follow`: the streams that this node follows; `receive`, `deliver`: messages in order;
+//! - `narrow`: what no other node wants, and stays here;
 //! - `models`: the extension of the object model that a message needs;
 //! - [`peers`]: the connection to other nodes, shared by all executions; `stream`: history,
 //!   ordering, peer sessions.
@@ -25,6 +26,7 @@ mod deliver;
 mod follow;
 mod limits;
 mod models;
+mod narrow;
 pub(crate) mod peers;
 mod publish;
 mod receive;

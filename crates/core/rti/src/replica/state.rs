@@ -2,6 +2,8 @@
 
 use super::stream::{BufferTotal, BufferedBytes, Inbound};
 use crate::control::NodeId;
+use crate::object::reduction::Reduction;
+use crate::object::wanted::Wanted;
 use base::Moment;
 use bytes::Bytes;
 use hla::handle::ObjectInstanceHandle;
@@ -37,6 +39,9 @@ pub(crate) struct Outbound {
     /// twice.
     pub(crate) served: BTreeSet<NodeId>,
     pub(crate) followers: BTreeSet<NodeId>,
+    pub(super) wanted: Wanted,
+    /// When values that are wanted at a reduced rate were last sent.
+    pub(super) reduction: Reduction,
     /// Number of announcements of the high-water mark since the last message.
     pub(crate) announced: u8,
     pub(crate) appended_at: Moment,
@@ -53,6 +58,8 @@ impl Default for Outbound {
             beginning: Beginning::Retired,
             served: BTreeSet::new(),
             followers: BTreeSet::new(),
+            wanted: Wanted::default(),
+            reduction: Reduction::default(),
             announced: 0,
             appended_at: Moment::ZERO,
         }

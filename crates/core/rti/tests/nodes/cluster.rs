@@ -55,6 +55,9 @@ pub(crate) struct Cluster {
     /// Nodes that apply no commands of others for now.
     pub(crate) behind: BTreeSet<usize>,
     pub(crate) traffic: u64,
+    /// Packets that were sent to a node, and their octets.
+    pub(crate) packets: u64,
+    pub(crate) packet_octets: u64,
     /// In percent: messages of which an octet is changed on the way.
     pub(crate) corrupt: u32,
 }
@@ -130,6 +133,8 @@ impl Cluster {
             cut: BTreeSet::new(),
             behind: BTreeSet::new(),
             traffic: 0,
+            packets: 0,
+            packet_octets: 0,
             corrupt: 0,
         };
         let text = fom::main(switches);
@@ -258,6 +263,8 @@ impl Cluster {
                     let to: Vec<_> =
                         self.interests.iter().filter(|(t, _)| *t == topic).map(|(_, n)| *n).collect();
                     for to in to.into_iter().filter(|&to| to != node) {
+                        self.packets += 1;
+                        self.packet_octets += body.len() as u64;
                         self.send(node, to, || Cargo::Packet(body.clone()));
                     }
                 }

@@ -1,0 +1,76 @@
+//! What other nodes do not want stays at the sender: attributes that nobody there subscribes, and
+//! values that come more often than anybody there wants them.
+//!
+//! A node that follows a stream has sent the subscriptions of its federates. An update of which
+//! nothing is left gets no number, so that streams stay dense.
+
+use super::state::{Beginning, Outbound};
+use crate::control::PublishedClass;
+use crate::object::objects::Objects;
+use crate::wire::{Payload, StreamEvent};
+use base::Moment;
+use hla::handle::{AttributeHandle, ObjectInstanceHandle};
+use smallvec::SmallVec;
+use std::time::Duration;
+
+/// What is left of an event.
+#[derive(Debug)]
+pub(super) enum Narrowed {
+    Everything,
+    Something(StreamEvent),
+    Nothing,
+}
+
+impl Outbound {
+    /// Removes the values of an update that no other node wants.
+    pub(super) fn narrow(
+        &mut self,
+        (objects, now): (&Objects, Moment),
+        class: PublishedClass,
+        event: &StreamEvent,
+        best_effort: bool,
+    ) -> Narrowed {
+        let (PublishedClass::Objects(class), StreamEvent::Updated { instance, payload }) = (class, event)
+        else {
+            return Narrowed::Everything;
+        };
+        // Nodes whose subscriptions are not known may still request the beginning of the stream.
+        if !best_effort && self.beginning != Beginning::Retired {
+            return Narrowed::Everything;
+        }
+        objects.refresh_wanted(&mut self.wanted, class);
+        let values = &payload.values;
+        let keep: SmallVec<[bool; 16]> = values
+            .iter()
+            .map(|value| (*instance, AttributeHandle(value.handle)))
+            .map(|attribute| self.is_wanted(objects, attribute, best_effort.then_some(now)))
+            .collect();
+        let left = keep.iter().filter(|&&keep| keep).count();
+        if left == values.len() {
+            return Narrowed::Everything;
+        }
+        if left == 0 {
+            return Narrowed::Nothing;
+        }
+        let left = values.iter().zip(keep).filter(|(_, keep)| *keep).map(|(value, _)| value.clone());
+        let Payload { producer, transportation, stamp, .. } = **payload;
+        let (tag, regions, values) = (payload.tag.clone(), payload.regions.clone(), left.collect());
+        let payload = Box::new(Payload { producer, transportation, tag, stamp, regions, values });
+        Narrowed::Something(StreamEvent::Updated { instance: *instance, payload })
+    }
+
+    /// Whether some other node wants a value of an attribute. `now`: it is sent best effort, to which
+    /// update rates apply.
+    fn is_wanted(
+        &mut self,
+        objects: &Objects,
+        attribute: (ObjectInstanceHandle, AttributeHandle),
+        now: Option<Moment>,
+    ) -> bool {
+        let Some(rate) = self.wanted.rate_of(attribute.1) else { return false };
+        let rate = rate.and_then(|rate| objects.rates.get(usize::from(rate.0)));
+        let (Some(rate), Some(now)) = (rate, now) else { return true };
+        self.reduction.review(|instance| objects.instances.get(instance).is_some());
+        self.reduction.is_due(attribute, rate.interval, Duration::ZERO, now)
+    }
+}

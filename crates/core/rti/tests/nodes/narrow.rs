@@ -1,0 +1,163 @@
+//! What no federate of another node wants stays at the sender.
+
+use crate::cluster::{BAD, Cluster, Faults, SOUND};
+use crate::common::{Fed, Refused};
+use std::time::Duration;
+
+const NOTHING: [&str; 0] = [];
+
+/// A value of a thousand octets.
+fn large(attribute: &str) -> String {
+    format!("{attribute}={}", "x".repeat(1_000))
+}
+
+/// The octets of packets that a call causes, and the callbacks of a federate.
+fn cost(
+    cluster: &mut Cluster,
+    fed: &Fed,
+    call: impl Fn() -> Refused,
+) -> Result<(u64, usize), hla::Exception> {
+    let before = cluster.packet_octets;
+    call()?;
+    cluster.settle();
+    Ok((cluster.packet_octets - before, fed.callbacks().len()))
+}
+
+#[test]
+fn attributes_that_nobody_wants_stay_at_the_sender() -> Refused {
+    let mut cluster = Cluster::new(2, &[], SOUND, 0);
+    let [a, b] = cluster.join_all();
+    b.subscribe("C", &["a"])?;
+    a.publish("C.S", &["a", "b", "c"])?;
+    let x = a.register("C.S")?;
+    cluster.settle();
+    assert_eq!(b.callbacks(), ["discover(1, C, A)"]);
+    // Nothing is left of the update: not even the position of the stream changes.
+    for unwanted in ["b", "c"] {
+        let (octets, callbacks) = cost(&mut cluster, &b, || a.update(x, &large(unwanted)))?;
+        assert_eq!((octets, callbacks), (0, 0), "{unwanted}");
+    }
+    let (octets, callbacks) = cost(&mut cluster, &b, || a.update(x, &format!("a=1 {}", large("c"))))?;
+    assert!(octets < 200 && callbacks == 1, "{octets} octets, {callbacks} callbacks");
+    // A federate that subscribes below gets the attribute from then on, and the others get no more.
+    let c = cluster.join(1, "C");
+    c.subscribe("C.S", &["c"])?;
+    cluster.settle();
+    let both = format!("a=2 {}", large("c"));
+    let (octets, callbacks) = cost(&mut cluster, &c, || a.update(x, &both))?;
+    assert!(octets > 1_000, "{octets} octets");
+    assert_eq!(callbacks, 2, "the discovery and the value");
+    assert_eq!(b.callbacks(), ["reflect(1, a=2, reliable, A)"]);
+    c.unsubscribe_class("C.S")?;
+    cluster.settle();
+    let (octets, _) = cost(&mut cluster, &c, || a.update(x, &large("c")))?;
+    assert_eq!(octets, 0);
+    cluster.assert_converged();
+    cluster.assert_silent();
+    Ok(())
+}
+
+/// Nodes want different attributes of a stream, over bad networks too.
+#[test]
+fn each_node_gets_all_that_it_wants() -> Refused {
+    let faults = std::iter::once((SOUND, 0)).chain((1..6).map(|seed| (BAD, seed)));
+    for (faults, seed) in faults {
+        let mut cluster = Cluster::new(4, &[], faults, seed);
+        let [a, b, c, d] = cluster.join_all();
+        a.publish("C.S", &["a", "t", "c"])?;
+        b.subscribe("C", &["a"])?;
+        c.subscribe("C.S", &["c", "t"])?;
+        cluster.settle();
+        let x = a.register("C.S")?;
+        cluster.settle();
+        d.subscribe("C", &["t"])?;
+        cluster.settle();
+        for value in 0..20 {
+            a.update(x, &format!("a={value} t={value} c={value}"))?;
+            cluster.run(Duration::from_millis(7));
+        }
+        cluster.settle();
+        let expected = |class: &str, attributes: &[&str]| {
+            let values = |value: u32| -> Vec<_> {
+                attributes.iter().map(|attribute| format!("{attribute}={value}")).collect()
+            };
+            let mut all = vec![format!("discover(1, {class}, A)")];
+            all.extend((0..20).map(|value| format!("reflect(1, {}, reliable, A)", values(value).join(" "))));
+            all
+        };
+        assert_eq!(b.callbacks(), expected("C", &["a"]));
+        assert_eq!(c.callbacks(), expected("C.S", &["t", "c"]));
+        assert_eq!(d.callbacks(), expected("C", &["t"]));
+        cluster.assert_converged();
+    }
+    Ok(())
+}
+
+/// A node that learns of a publication late gets the stream from its beginning, whatever those want
+/// that already follow it.
+#[test]
+fn the_beginning_of_a_stream_is_kept_whole() -> Refused {
+    for (faults, seed) in [(SOUND, 0), (BAD, 1), (BAD, 2)] {
+        let mut cluster = Cluster::new(3, &[], faults, seed);
+        let [a, b, c] = cluster.join_all();
+        b.subscribe("C", &["a"])?;
+        c.subscribe("C.S", &["c"])?;
+        cluster.settle();
+        cluster.behind.insert(2);
+        a.publish("C.S", &["a", "c"])?;
+        let x = a.register("C.S")?;
+        // B follows by now, and C does not know of the publication.
+        cluster.run(Duration::from_millis(500));
+        a.update(x, "a=1 c=2")?;
+        cluster.run(Duration::from_millis(500));
+        assert_eq!(c.callbacks(), NOTHING);
+        cluster.behind.clear();
+        cluster.settle();
+        assert_eq!(b.callbacks(), ["discover(1, C, A)", "reflect(1, a=1, reliable, A)"]);
+        assert_eq!(c.callbacks(), ["discover(1, C.S, A)", "reflect(1, c=2, reliable, A)"]);
+    }
+    Ok(())
+}
+
+#[test]
+fn values_cross_the_network_no_more_often_than_they_are_wanted() -> Refused {
+    let jitter = Faults { delay_ms: (1, 40), ..SOUND };
+    for (faults, seed) in [(SOUND, 0), (jitter, 1), (jitter, 2), (jitter, 3)] {
+        let mut cluster = Cluster::new(3, &[], faults, seed);
+        let [a, b, c] = cluster.join_all();
+        a.publish("C", &["b"])?;
+        // Ten per second, and one.
+        b.subscribe_at("C", &["b"], "High")?;
+        c.subscribe_at("C", &["b"], "Low")?;
+        let x = a.register("C")?;
+        cluster.settle();
+        for fed in [&b, &c] {
+            assert_eq!(fed.callbacks(), ["discover(1, C, A)"]);
+        }
+        let before = cluster.packets;
+        let send = |cluster: &mut Cluster| {
+            for value in 0..200 {
+                a.update(x, &format!("b={value}"))?;
+                cluster.run(Duration::from_millis(20));
+            }
+            cluster.run(Duration::from_millis(100));
+            Ok(())
+        };
+        // For four seconds, 50 per second.
+        send(&mut cluster)?;
+        let packets = cluster.packets - before;
+        assert_eq!(packets, 2 * 40, "to two nodes, whatever the jitter");
+        let counts = [&b, &c].map(|fed| fed.callbacks().len());
+        assert!((39..=40).contains(&counts[0]) && (4..=5).contains(&counts[1]), "{counts:?} of 40 and 4");
+        // Once a federate wants all, all cross.
+        let d = cluster.join(2, "D");
+        d.subscribe("C", &["b"])?;
+        cluster.settle();
+        d.callbacks();
+        send(&mut cluster)?;
+        let counts = [&b, &c, &d].map(|fed| fed.callbacks().len());
+        assert!((39..=41).contains(&counts[0]) && (4..=5).contains(&counts[1]), "{counts:?}");
+        assert_eq!(counts[2], 200);
+    }
+    Ok(())
+}
