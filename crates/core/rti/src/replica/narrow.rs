@@ -1,5 +1,5 @@
-//! What other nodes do not want stays at the sender: attributes that nobody there subscribes, and
-//! values that come more often than anybody there wants them.
+//! Values that no other node wants stay at the sender: those of attributes that nobody there
+//! subscribes, and those that come more often than anybody there wants them.
 //!
 //! A node that follows a stream has sent the subscriptions of its federates. An update of which
 //! nothing is left gets no number, so that streams stay dense.
@@ -13,7 +13,7 @@ use hla::handle::{AttributeHandle, ObjectInstanceHandle};
 use smallvec::SmallVec;
 use std::time::Duration;
 
-/// What is left of an event.
+/// The part of an event that other nodes want.
 #[derive(Debug)]
 pub(super) enum Narrowed {
     Everything,

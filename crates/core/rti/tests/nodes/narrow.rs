@@ -1,4 +1,4 @@
-//! What no federate of another node wants stays at the sender.
+//! Values that no federate of another node wants stay at the sender.
 
 use crate::cluster::{BAD, Cluster, Faults, SOUND};
 use crate::common::{Fed, Refused};
@@ -39,7 +39,7 @@ fn attributes_that_nobody_wants_stay_at_the_sender() -> Refused {
     }
     let (octets, callbacks) = cost(&mut cluster, &b, || a.update(x, &format!("a=1 {}", large("c"))))?;
     assert!(octets < 200 && callbacks == 1, "{octets} octets, {callbacks} callbacks");
-    // A federate that subscribes below gets the attribute from then on, and the others get no more.
+    // A federate that subscribes below gets the attribute from then on, and nothing changes for the others.
     let c = cluster.join(1, "C");
     c.subscribe("C.S", &["c"])?;
     cluster.settle();
