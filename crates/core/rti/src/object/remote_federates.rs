@@ -4,7 +4,7 @@ use super::federate::{ClassSubscription, Subscription};
 use super::objects::Objects;
 use crate::control::{NodeId, PublishedClass};
 use crate::effect::{Change, Effects};
-use crate::wire::{Declaration, SubscribedAttribute};
+use crate::wire::{Declaration, RegionSet, SubscribedAttribute};
 use hla::handle::{AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct RemoteFederate {
     node: NodeId,
     subscriptions: BTreeMap<ObjectClassHandle, ClassSubscription>,
+    /// Summaries of the regions of subscribed attributes. Others are subscribed everywhere.
+    regions: BTreeMap<(ObjectClassHandle, AttributeHandle), RegionSet>,
     /// Interaction classes it subscribes, and whether actively.
     interactions: BTreeMap<InteractionClassHandle, bool>,
 }
@@ -41,11 +43,13 @@ impl Objects {
     }
 
     fn declaration(&self, federate: FederateHandle, class: ObjectClassHandle) -> Declaration {
-        let subscribed = self.federates.get(&federate).and_then(|f| f.subscriptions.get(&class));
+        let known = self.federates.get(&federate);
+        let subscribed = known.and_then(|known| known.subscriptions.get(&class));
         let attribute = |(&attribute, how): (&AttributeHandle, &Subscription)| SubscribedAttribute {
             attribute,
             active: how.active,
             rate: how.rate.map_or_else(String::new, |rate| self.rates[rate.0 as usize].designator.clone()),
+            regions: known.map(|known| known.summary(class, attribute)).cloned().unwrap_or_default(),
         };
         let attributes = subscribed.into_iter().flatten().map(attribute).collect();
         Declaration::Objects { federate, class, attributes }
@@ -53,12 +57,13 @@ impl Objects {
 
     /// Announces that a federate of this node has changed its subscriptions at `class`.
     pub(super) fn declare_objects(
-        &self,
+        &mut self,
         effects: &mut Effects,
         federate: FederateHandle,
         class: ObjectClassHandle,
     ) {
         if self.replicated {
+            self.refresh_summaries(federate, class);
             effects.replicate(Change::Declare(self.declaration(federate, class)));
         }
     }
@@ -149,18 +154,25 @@ impl Objects {
     pub(super) fn declared(&mut self, effects: &mut Effects, from: NodeId, declaration: Declaration) {
         match declaration {
             Declaration::Objects { federate, class, attributes } => {
+                let mut regions = BTreeMap::new();
                 let read = attributes.into_iter().map(|subscribed| {
+                    if !subscribed.regions.is_empty() {
+                        regions.insert((class, subscribed.attribute), subscribed.regions);
+                    }
                     // A rate that this model lacks is refused at the node of the subscriber.
                     let rate = self.rate(&subscribed.rate).unwrap_or_default();
                     (subscribed.attribute, Subscription { active: subscribed.active, rate })
                 });
                 let now: ClassSubscription = read.collect();
                 let Some(remote) = self.remote_federate(federate, from) else { return };
+                remote.regions.retain(|&(at, _), _| at != class);
+                remote.regions.extend(regions);
                 let before = if now.is_empty() {
                     remote.subscriptions.remove(&class).unwrap_or_default()
                 } else {
                     remote.subscriptions.insert(class, now.clone()).unwrap_or_default()
                 };
+                self.remote_version += 1;
                 if before != now {
                     self.subscribed_elsewhere_changed(effects, class);
                 }
@@ -183,7 +195,12 @@ impl Objects {
         if self.federates.contains_key(&federate) {
             return None;
         }
-        let new = || RemoteFederate { node, subscriptions: BTreeMap::new(), interactions: BTreeMap::new() };
+        let new = || RemoteFederate {
+            node,
+            subscriptions: BTreeMap::new(),
+            regions: BTreeMap::new(),
+            interactions: BTreeMap::new(),
+        };
         let remote = self.remote_federates.entry(federate).or_insert_with(new);
         Some(remote).filter(|remote| remote.node == node)
     }
@@ -214,6 +231,21 @@ impl Objects {
         for federate in gone {
             self.forget_remote_federate(effects, federate);
         }
+    }
+
+    /// The subscriptions of attributes of a class by federates of other nodes. Each has the summary of
+    /// its regions; the default region: it applies everywhere.
+    pub(super) fn attributes_elsewhere(
+        &self,
+        class: ObjectClassHandle,
+    ) -> impl Iterator<Item = (AttributeHandle, Subscription, &RegionSet)> {
+        self.remote_federates.values().flat_map(move |remote| {
+            let subscribed = remote.subscriptions.get(&class).into_iter().flatten();
+            subscribed.map(move |(&attribute, &how)| {
+                let regions = remote.regions.get(&(class, attribute)).unwrap_or(RegionSet::DEFAULT);
+                (attribute, how, regions)
+            })
+        })
     }
 
     /// The subscriptions of object classes by federates of other nodes.

@@ -2,7 +2,13 @@
 
 use super::federate::RateId;
 use super::objects::Objects;
+use crate::wire::RegionSet;
 use hla::handle::{AttributeHandle, ObjectClassHandle};
+use std::collections::BTreeMap;
+
+/// The largest number of summaries of regions that are compared with each value of an attribute.
+/// Beyond it, the attribute is wanted everywhere: so many federates leave little room between them.
+const SUMMARIES_MAX: usize = 64;
 
 /// The attributes of a class that federates of other nodes subscribe, at the class or above it.
 /// This may be wider than what a federate gets, but never narrower.
@@ -10,15 +16,23 @@ use hla::handle::{AttributeHandle, ObjectClassHandle};
 pub(crate) struct Wanted {
     /// The number of changes of their subscriptions that are regarded.
     version: u64,
-    /// Sorted by attribute, each with its highest rate. `None`: as often as it is sent.
-    attributes: Vec<(AttributeHandle, Option<RateId>)>,
+    attributes: BTreeMap<AttributeHandle, WantedAttribute>,
+}
+
+/// A wanted attribute.
+#[derive(Debug, Default)]
+pub(crate) struct WantedAttribute {
+    /// The highest rate; `None`: as often as it is sent.
+    pub(crate) rate: Option<RateId>,
+    /// The summaries of the regions of its subscriptions, each with the class of the subscription.
+    /// `None`: it is wanted everywhere.
+    pub(crate) regions: Option<Vec<(ObjectClassHandle, RegionSet)>>,
 }
 
 impl Wanted {
-    /// Whether an attribute is wanted, and at which rate. The inner `None`: as often as it is sent.
-    pub(crate) fn rate_of(&self, attribute: AttributeHandle) -> Option<Option<RateId>> {
-        let at = self.attributes.binary_search_by_key(&attribute, |&(attribute, _)| attribute).ok()?;
-        self.attributes.get(at).map(|&(_, rate)| rate)
+    /// An attribute, if it is wanted.
+    pub(crate) fn attribute(&self, attribute: AttributeHandle) -> Option<&WantedAttribute> {
+        self.attributes.get(&attribute)
     }
 }
 
@@ -32,16 +46,21 @@ impl Objects {
         wanted.version = self.remote_version;
         wanted.attributes.clear();
         for class in self.lineage(class) {
-            for (_, subscriptions) in self.subscribed_elsewhere() {
-                let subscribed = subscriptions.get(&class).into_iter().flatten();
-                wanted.attributes.extend(subscribed.map(|(&attribute, how)| (attribute, how.rate)));
+            for (attribute, how, regions) in self.attributes_elsewhere(class) {
+                let first = || WantedAttribute { rate: how.rate, regions: Some(Vec::new()) };
+                let all = wanted.attributes.entry(attribute).or_insert_with(first);
+                all.rate = match (all.rate, how.rate) {
+                    (Some(a), Some(b)) if self.hertz(a) < self.hertz(b) => Some(b),
+                    (Some(a), Some(_)) => Some(a),
+                    _ => None,
+                };
+                match &mut all.regions {
+                    Some(summaries) if !regions.is_empty() && summaries.len() < SUMMARIES_MAX => {
+                        summaries.push((class, regions.clone()));
+                    }
+                    _ => all.regions = None,
+                }
             }
         }
-        // Of each attribute the highest rate comes first. It is the one that is kept.
-        let hertz = |rate: Option<RateId>| rate.map_or(f64::INFINITY, |rate| self.hertz(rate));
-        wanted
-            .attributes
-            .sort_by(|(a, with), (b, or)| a.cmp(b).then_with(|| hertz(*or).total_cmp(&hertz(*with))));
-        wanted.attributes.dedup_by_key(|(attribute, _)| *attribute);
     }
 }

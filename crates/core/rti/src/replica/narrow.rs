@@ -1,5 +1,6 @@
 //! Values that no other node wants stay at the sender: those of attributes that nobody there
-//! subscribes, and those that come more often than anybody there wants them.
+//! subscribes, those whose regions no subscription there overlaps, and those that come more often than
+//! anybody there wants them.
 //!
 //! A node that follows a stream has sent the subscriptions of its federates. An update of which
 //! nothing is left gets no number, so that streams stay dense.
@@ -7,9 +8,9 @@
 use super::state::{Beginning, Outbound};
 use crate::control::PublishedClass;
 use crate::object::objects::Objects;
-use crate::wire::{Payload, StreamEvent};
+use crate::wire::{Payload, RegionSet, StreamEvent};
 use base::Moment;
-use hla::handle::{AttributeHandle, ObjectInstanceHandle};
+use hla::handle::{AttributeHandle, ObjectClassHandle, ObjectInstanceHandle};
 use smallvec::SmallVec;
 use std::time::Duration;
 
@@ -42,8 +43,11 @@ impl Outbound {
         let values = &payload.values;
         let keep: SmallVec<[bool; 16]> = values
             .iter()
-            .map(|value| (*instance, AttributeHandle(value.handle)))
-            .map(|attribute| self.is_wanted(objects, attribute, best_effort.then_some(now)))
+            .map(|value| AttributeHandle(value.handle))
+            .map(|attribute| {
+                self.is_wanted_there(objects, (class, attribute), &payload.regions)
+                    && (!best_effort || self.is_due(objects, (*instance, attribute), now))
+            })
             .collect();
         let left = keep.iter().filter(|&&keep| keep).count();
         if left == values.len() {
@@ -59,17 +63,28 @@ impl Outbound {
         Narrowed::Something(StreamEvent::Updated { instance: *instance, payload })
     }
 
-    /// Whether some other node wants a value of an attribute. `now`: it is sent best effort, to which
-    /// update rates apply.
-    fn is_wanted(
+    /// Whether some other node wants values of an attribute that are sent with these regions.
+    fn is_wanted_there(
+        &self,
+        objects: &Objects,
+        attribute: (ObjectClassHandle, AttributeHandle),
+        regions: &RegionSet,
+    ) -> bool {
+        let Some(wanted) = self.wanted.attribute(attribute.1) else { return false };
+        // The default region overlaps every region.
+        let wanted = wanted.regions.as_ref().filter(|_| !regions.is_empty());
+        wanted.is_none_or(|summaries| objects.reaches_summary(attribute, regions, summaries))
+    }
+
+    /// Whether a value that is sent best effort is due at some other node, by its update rate.
+    fn is_due(
         &mut self,
         objects: &Objects,
         attribute: (ObjectInstanceHandle, AttributeHandle),
-        now: Option<Moment>,
+        now: Moment,
     ) -> bool {
-        let Some(rate) = self.wanted.rate_of(attribute.1) else { return false };
-        let rate = rate.and_then(|rate| objects.rates.get(usize::from(rate.0)));
-        let (Some(rate), Some(now)) = (rate, now) else { return true };
+        let rate = self.wanted.attribute(attribute.1).and_then(|wanted| wanted.rate);
+        let Some(rate) = rate.and_then(|rate| objects.rates.get(usize::from(rate.0))) else { return true };
         self.reduction.review(|instance| objects.instances.get(instance).is_some());
         self.reduction.is_due(attribute, rate.interval, Duration::ZERO, now)
     }

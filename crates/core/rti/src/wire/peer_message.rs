@@ -18,6 +18,8 @@ pub(crate) struct SubscribedAttribute {
     pub(crate) active: bool,
     /// The update rate designator; empty for none.
     pub(crate) rate: String,
+    /// Values whose regions overlap none of these are not wanted. The default region: all are.
+    pub(crate) regions: RegionSet,
 }
 
 /// The subscription of one federate at one class.
@@ -439,6 +441,7 @@ impl Declaration {
                     out.number(subscribed.attribute.0);
                     out.put_u8(subscribed.active.into());
                     out.octets(subscribed.rate.as_bytes());
+                    subscribed.regions.write(out);
                 }
             }
             Declaration::Interactions { federate, class, active } => {
@@ -468,6 +471,7 @@ impl Declaration {
                 attribute: AttributeHandle(r.u32("an attribute")?),
                 active: r.flag("how it is subscribed")?,
                 rate: r.text("an update rate designator")?,
+                regions: RegionSet::read(r)?,
             })
         })?;
         Ok(Declaration::Objects { federate, class, attributes })

@@ -211,8 +211,12 @@ fn watermark() -> impl Strategy<Value = Watermark> {
 }
 
 fn declaration() -> impl Strategy<Value = Declaration> {
-    let subscribed = (any::<u32>(), any::<bool>(), ".{0,5}").prop_map(|(attribute, active, rate)| {
-        SubscribedAttribute { attribute: AttributeHandle(attribute), active, rate }
+    let subscribed = (any::<u32>(), any::<bool>(), ".{0,5}", region_set());
+    let subscribed = subscribed.prop_map(|(attribute, active, rate, regions)| SubscribedAttribute {
+        attribute: AttributeHandle(attribute),
+        active,
+        rate,
+        regions,
     });
     prop_oneof![
         (any::<u32>(), any::<u32>(), proptest::collection::vec(subscribed, 0..4)).prop_map(

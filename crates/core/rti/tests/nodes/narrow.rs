@@ -161,3 +161,90 @@ fn values_cross_the_network_no_more_often_than_they_are_wanted() -> Refused {
     }
     Ok(())
 }
+
+#[test]
+fn values_outside_the_regions_of_all_others_stay_at_the_sender() -> Refused {
+    let mut cluster = Cluster::new(3, &[], SOUND, 0);
+    let [a, b, c] = cluster.join_all();
+    a.publish("C", &["a", "t"])?;
+    let [west, east] = [b.region("X=0..10")?, c.region("X=80..90")?];
+    b.subscribe_with("C", &[("a", &[west])])?;
+    cluster.settle();
+    let place = a.region("X=50..60")?;
+    let x = a.register_with("C", &[("a", &[place])])?;
+    cluster.settle();
+    let update = |cluster: &mut Cluster, fed: &Fed| {
+        let (octets, callbacks) = cost(cluster, fed, || a.update(x, &large("a")))?;
+        Ok((octets / 1_000, callbacks))
+    };
+    assert_eq!(update(&mut cluster, &b)?, (0, 0));
+    // A region that moves less than a tenth of its extent is not reported.
+    let before = cluster.traffic;
+    b.shift(west, "X=1..11")?;
+    cluster.settle();
+    assert_eq!(cluster.traffic, before);
+    a.shift(place, "X=10..20")?;
+    cluster.settle();
+    b.skip();
+    assert_eq!(update(&mut cluster, &b)?, (1, 1));
+    b.shift(west, "X=0..5")?;
+    cluster.settle();
+    b.skip();
+    assert_eq!(update(&mut cluster, &b)?, (0, 0));
+    // Any subscription that overlaps is enough, at whichever node. The stream has one set of followers.
+    c.subscribe_with("C", &[("a", &[east])])?;
+    cluster.settle();
+    assert_eq!(update(&mut cluster, &c)?, (0, 0));
+    a.shift(place, "X=85..86")?;
+    cluster.settle();
+    c.skip();
+    assert_eq!(update(&mut cluster, &c)?, (2, 1));
+    assert_eq!(b.callbacks().len(), 0);
+    // The default region overlaps every region, and a subscription without regions applies everywhere.
+    a.shift(place, "X=40..50")?;
+    cluster.settle();
+    c.skip();
+    assert_eq!(update(&mut cluster, &c)?, (0, 0));
+    c.subscribe("C", &["a"])?;
+    cluster.settle();
+    c.skip();
+    assert_eq!(update(&mut cluster, &c)?, (2, 1));
+    c.unsubscribe_class("C")?;
+    cluster.settle();
+    assert_eq!(update(&mut cluster, &c)?, (0, 0), "with its regions the subscription has ended");
+    a.unassociate(x, &[("a", &[place])])?;
+    cluster.settle();
+    b.skip();
+    assert_eq!(update(&mut cluster, &b)?, (2, 1), "C knows the instance, so its node still follows");
+    cluster.assert_converged();
+    Ok(())
+}
+
+/// A node that begins to follow later is told of the same summaries as the others, which regions then
+/// leave for all of them.
+#[test]
+fn a_publisher_that_comes_later_knows_where_regions_are() -> Refused {
+    for (faults, seed) in [(SOUND, 0), (BAD, 1), (BAD, 2)] {
+        let mut cluster = Cluster::new(3, &[], faults, seed);
+        let [a, b, c] = cluster.join_all();
+        let here = b.region("X=0..20")?;
+        b.subscribe_with("C", &[("a", &[here])])?;
+        a.publish("C", &["a"])?;
+        cluster.settle();
+        b.shift(here, "X=1..21")?;
+        cluster.settle();
+        c.publish("C", &["a"])?;
+        cluster.settle();
+        // Out of what A was told, and within what a new summary would be.
+        b.shift(here, "X=3..23")?;
+        cluster.settle();
+        let place = c.region("X=22..23")?;
+        let x = c.register_with("C", &[("a", &[place])])?;
+        cluster.settle();
+        b.skip();
+        c.update(x, "a=1")?;
+        cluster.settle();
+        assert_eq!(b.callbacks().len(), 1);
+    }
+    Ok(())
+}

@@ -143,6 +143,9 @@ impl Objects {
             }
         }
         for (class, regions) in subscribed {
+            if self.replicated && self.has_left_summaries(federate, class) {
+                self.declare_objects(effects, federate, class);
+            }
             let regions = regions.iter().map(|(attribute, region)| (*attribute, region));
             let found = self.find_instances(class, regions);
             self.region_reviews.add((federate, class), found);

@@ -3,6 +3,7 @@
 //! - [`table`]: the regions of a federate and their services (9.2 to 9.4);
 //! - [`overlap`]: whether two regions overlap;
 //! - [`subscription`]: subscriptions with regions (9.8 to 9.11);
+//! - [`summary`]: summaries of them for the nodes of owners;
 //! - [`association`]: update regions of instance attributes (9.5 to 9.7), at the federate that made
 //!   them;
 //! - [`update_regions`]: update regions as every node knows them, and the subscriptions that apply;
@@ -29,6 +30,7 @@ mod index;
 mod overlap;
 mod request;
 mod subscription;
+mod summary;
 mod table;
 mod update_regions;
 mod view;

@@ -22,6 +22,8 @@ pub(crate) struct SubscriptionsWithRegions {
     /// Those without.
     plain: ClassSubscription,
     with_regions: BTreeMap<(AttributeHandle, RegionHandle), Subscription>,
+    /// The regions of each attribute as other nodes know them, unless it is subscribed everywhere.
+    pub(super) summaries: BTreeMap<AttributeHandle, RegionSet>,
 }
 
 impl SubscriptionsWithRegions {

@@ -14,6 +14,7 @@ impl Fixture {
             attribute,
             active: true,
             rate: String::new(),
+            regions: crate::wire::RegionSet::default(),
         });
         let (federate, class) = (FAR, self.class);
         let declaration = Declaration::Objects { federate, class, attributes: subscribed.collect() };

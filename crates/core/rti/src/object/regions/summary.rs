@@ -1,0 +1,215 @@
+//! Summaries of the regions with which federates here subscribe, for the nodes of owners. Values whose
+//! regions overlap no summary stay there.
+//!
+//! A summary may be wider than the regions, but never narrower. It is a little wider, so that a region
+//! can move by a tenth of its extent before other nodes must hear of it.
+
+use super::super::federate::Federate;
+use super::super::objects::Objects;
+use super::overlap::{Usage, overlaps_any};
+use super::subscription::SubscriptionsWithRegions;
+use super::table::Distribution;
+use crate::wire::{DimensionRange, Region, RegionSet, Specification};
+use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, RegionHandle};
+
+/// The largest number of regions in a summary. More are summarized as one that encloses them, since an
+/// owner's node compares each update with all of them.
+const SUMMARY_REGIONS_MAX: usize = 16;
+
+/// A range of a summary exceeds that of the region by this part of its extent at either end. In two
+/// dimensions, a summary then has less than one and a half times the area of its region.
+const MARGIN: u32 = 10;
+
+/// A summary is replaced once a new one would have less than this part of its volume.
+const TOO_WIDE: f64 = 2.0;
+
+/// The regions of a subscription, somewhat wider. The default region if there are none, or if they
+/// have different dimensions and are too many.
+fn summarize(regions: &[&Specification]) -> RegionSet {
+    let enclosing = (regions.len() > SUMMARY_REGIONS_MAX).then(|| enclosing(regions));
+    let widened = match &enclosing {
+        None => regions.iter().map(|ranges| widened(ranges)).collect(),
+        Some(None) => Vec::new(),
+        Some(Some(ranges)) => vec![widened(ranges)],
+    };
+    widened.into_iter().map(|ranges| Region { handle: RegionHandle::INVALID, ranges }).collect()
+}
+
+/// The smallest region that contains all of these, if they have the same dimensions.
+fn enclosing(regions: &[&Specification]) -> Option<Specification> {
+    let (first, others) = regions.split_first()?;
+    let mut all = (*first).clone();
+    for ranges in others {
+        let same =
+            ranges.len() == all.len() && all.iter().zip(*ranges).all(|(a, b)| a.dimension == b.dimension);
+        if !same {
+            return None;
+        }
+        for (all, range) in all.iter_mut().zip(*ranges) {
+            (all.lower, all.upper) = (all.lower.min(range.lower), all.upper.max(range.upper));
+        }
+    }
+    Some(all)
+}
+
+fn widened(ranges: &Specification) -> Specification {
+    let widened = ranges.iter().map(|range| {
+        let margin = (range.upper - range.lower) / MARGIN;
+        let (lower, upper) = (range.lower.saturating_sub(margin), range.upper.saturating_add(margin));
+        DimensionRange { lower, upper, ..*range }
+    });
+    widened.collect()
+}
+
+/// Whether a summary contains all these regions.
+fn contains(summary: &RegionSet, regions: &[&Specification]) -> bool {
+    regions.iter().all(|ranges| summary.iter().any(|around| is_within(ranges, &around.ranges)))
+}
+
+fn is_within(ranges: &Specification, around: &Specification) -> bool {
+    let within = |(range, around): (&DimensionRange, &DimensionRange)| {
+        range.dimension == around.dimension && around.lower <= range.lower && range.upper <= around.upper
+    };
+    ranges.len() == around.len() && ranges.iter().zip(around).all(within)
+}
+
+/// The sum of the volumes of the regions.
+fn volume(summary: &RegionSet) -> f64 {
+    let extents = |region: &Region| {
+        region.ranges.iter().map(|range| f64::from(range.upper - range.lower)).product::<f64>()
+    };
+    summary.iter().map(extents).sum()
+}
+
+impl SubscriptionsWithRegions {
+    /// The committed regions with which an attribute is subscribed.
+    fn specifications<'a>(
+        &self,
+        attribute: AttributeHandle,
+        regions: &'a Distribution,
+    ) -> Vec<&'a Specification> {
+        self.of(attribute).filter_map(|(region, _)| regions.specification(region)).collect()
+    }
+}
+
+impl Federate {
+    /// The summary of the regions with which an attribute is subscribed, as other nodes have been told;
+    /// the default region if it is subscribed everywhere.
+    pub(crate) fn summary(&self, class: ObjectClassHandle, attribute: AttributeHandle) -> &RegionSet {
+        let subscriptions = self.distribution.attributes.get(&class);
+        let summary = subscriptions.and_then(|subscriptions| subscriptions.summaries.get(&attribute));
+        summary.unwrap_or(RegionSet::DEFAULT)
+    }
+}
+
+impl Objects {
+    /// Makes new summaries of the regions with which a federate subscribes attributes of a class.
+    pub(crate) fn refresh_summaries(&mut self, federate: FederateHandle, class: ObjectClassHandle) {
+        let Some(federate) = self.federates.get_mut(&federate) else { return };
+        let subscribed = federate.subscriptions.get(&class).into_iter().flatten();
+        let Some(subscriptions) = federate.distribution.attributes.get(&class) else { return };
+        let narrowed = subscribed.map(|(&attribute, _)| attribute);
+        let narrowed = narrowed.filter(|&attribute| subscriptions.plain(attribute).is_none());
+        let summaries = narrowed
+            .map(|attribute| {
+                let regions = subscriptions.specifications(attribute, &federate.distribution);
+                (attribute, summarize(&regions))
+            })
+            .filter(|(_, summary)| !summary.is_empty())
+            .collect();
+        if let Some(subscriptions) = federate.distribution.attributes.get_mut(&class) {
+            subscriptions.summaries = summaries;
+        }
+    }
+
+    /// Whether other nodes must hear of moved regions with which a federate subscribes attributes of a
+    /// class: they have left their summary, or fill little of it.
+    pub(super) fn has_left_summaries(&self, federate: FederateHandle, class: ObjectClassHandle) -> bool {
+        let Some(federate) = self.federates.get(&federate) else { return false };
+        let Some(subscriptions) = federate.distribution.attributes.get(&class) else { return false };
+        let subscribed = federate.subscriptions.get(&class).into_iter().flatten();
+        let narrowed = subscribed.map(|(&attribute, _)| attribute);
+        let mut narrowed = narrowed.filter(|&attribute| subscriptions.plain(attribute).is_none());
+        narrowed.any(|attribute| {
+            let regions = subscriptions.specifications(attribute, &federate.distribution);
+            let (told, new) = (federate.summary(class, attribute), summarize(&regions));
+            match told.is_empty() || new.is_empty() {
+                true => told.is_empty() != new.is_empty(),
+                false => !contains(told, &regions) || volume(told) > TOO_WIDE * volume(&new),
+            }
+        })
+    }
+
+    /// Whether a value of an attribute of an instance that was registered at `class`, sent with these
+    /// regions, reaches one of these subscriptions: summaries, each of a subscription at some class.
+    pub(crate) fn reaches_summary(
+        &self,
+        (class, attribute): (ObjectClassHandle, AttributeHandle),
+        sent: &RegionSet,
+        summaries: &[(ObjectClassHandle, RegionSet)],
+    ) -> bool {
+        let there = Usage::of_attribute(&self.model, class, attribute);
+        summaries.iter().any(|(at, summary)| {
+            let here = Usage::of_attribute(&self.model, *at, attribute);
+            sent.iter().any(|region| overlaps_any(&region.ranges, there, summary, here))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hla::handle::DimensionHandle;
+    use proptest::prelude::*;
+
+    fn range(dimension: u32) -> impl Strategy<Value = DimensionRange> {
+        let bounds = prop_oneof![(0..200_u32, 1..60_u32), (u32::MAX - 300..u32::MAX - 60, 1..60_u32)];
+        bounds.prop_map(move |(lower, extent)| DimensionRange {
+            dimension: DimensionHandle(dimension),
+            lower,
+            upper: lower + extent,
+        })
+    }
+
+    fn specification() -> impl Strategy<Value = Specification> {
+        prop_oneof![
+            4 => (range(1), range(2)).prop_map(|(x, y)| Specification::from_iter([x, y])),
+            1 => range(1).prop_map(|x| Specification::from_iter([x])),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn no_summary_is_narrower_than_its_regions(all in proptest::collection::vec(specification(), 0..40)) {
+            let regions: Vec<_> = all.iter().collect();
+            let summary = summarize(&regions);
+            prop_assert!(summary.is_empty() || contains(&summary, &regions));
+            prop_assert!(summary.iter().len() <= SUMMARY_REGIONS_MAX);
+            if all.len() <= SUMMARY_REGIONS_MAX {
+                prop_assert_eq!(summary.iter().len(), all.len(), "each region is summarized alone");
+                let exact: RegionSet = all
+                    .iter()
+                    .map(|ranges| Region { handle: RegionHandle::INVALID, ranges: ranges.clone() })
+                    .collect();
+                prop_assert!(volume(&summary) <= 1.45 * volume(&exact), "{summary:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn many_regions_are_enclosed_by_one() {
+        let ranges = |n: u32| {
+            let range = |dimension| DimensionRange {
+                dimension: DimensionHandle(dimension),
+                lower: 20 * n,
+                upper: 20 * n + 10,
+            };
+            Specification::from_iter([range(1), range(2)])
+        };
+        let all: Vec<_> = (1..=17).map(ranges).collect();
+        let regions: Vec<_> = all.iter().collect();
+        let summary = summarize(&regions);
+        assert_eq!(summary.iter().len(), 1);
+        assert!(contains(&summary, &regions));
+    }
+}
