@@ -1,6 +1,6 @@
 //! Subscriptions of federates of other nodes, for the advisories of federates here.
 
-use super::federate::{ClassSubscription, Subscription};
+use super::federate::{ClassSubscription, Federate, Subscription};
 use super::objects::Objects;
 use crate::control::{NodeId, PublishedClass};
 use crate::effect::{Change, Effects};
@@ -17,6 +17,8 @@ pub(crate) struct RemoteFederate {
     regions: BTreeMap<(ObjectClassHandle, AttributeHandle), RegionSet>,
     /// Interaction classes it subscribes, and whether actively.
     interactions: BTreeMap<InteractionClassHandle, bool>,
+    /// Summaries of the regions of subscribed interaction classes. Others are subscribed everywhere.
+    interaction_regions: BTreeMap<InteractionClassHandle, RegionSet>,
 }
 
 impl Objects {
@@ -32,8 +34,8 @@ impl Objects {
                 ),
                 PublishedClass::Interactions(class) => {
                     all.extend(self.interaction_lineage(class).filter_map(|at| {
-                        let active = Some(*federate.subscribed_interactions.get(&at)?);
-                        Some(Declaration::Interactions { federate: federate.handle, class: at, active })
+                        federate.subscribed_interactions.get(&at)?;
+                        Some(interaction_declaration(federate.handle, Some(federate), at))
                     }));
                 }
                 PublishedClass::Directed => {}
@@ -71,15 +73,15 @@ impl Objects {
     /// Announces that a federate of this node has changed its subscription of the interaction class
     /// `class`.
     pub(super) fn declare_interaction(
-        &self,
+        &mut self,
         effects: &mut Effects,
         federate: FederateHandle,
         class: InteractionClassHandle,
     ) {
         if self.replicated {
-            let subscribed = self.federates.get(&federate).map(|f| &f.subscribed_interactions);
-            let active = subscribed.and_then(|subscribed| subscribed.get(&class)).copied();
-            effects.replicate(Change::Declare(Declaration::Interactions { federate, class, active }));
+            self.refresh_summary(federate, class);
+            let declaration = interaction_declaration(federate, self.federates.get(&federate), class);
+            effects.replicate(Change::Declare(declaration));
         }
     }
 
@@ -142,7 +144,7 @@ impl Objects {
                 PublishedClass::Interactions(class) => all.extend(
                     self.interaction_lineage(class)
                         .filter(|at| remote.interactions.contains_key(at))
-                        .map(|class| Declaration::Interactions { federate, class, active: None }),
+                        .map(|class| interaction_declaration(federate, None, class)),
                 ),
                 PublishedClass::Directed => {}
             }
@@ -177,12 +179,17 @@ impl Objects {
                     self.subscribed_elsewhere_changed(effects, class);
                 }
             }
-            Declaration::Interactions { federate, class, active } => {
+            Declaration::Interactions { federate, class, active, regions } => {
                 let Some(remote) = self.remote_federate(federate, from) else { return };
+                match regions.is_empty() {
+                    true => remote.interaction_regions.remove(&class),
+                    false => remote.interaction_regions.insert(class, regions),
+                };
                 let before = match active {
                     Some(active) => remote.interactions.insert(class, active),
                     None => remote.interactions.remove(&class),
                 };
+                self.remote_version += 1;
                 if before != active {
                     self.refresh_interactions_below(effects, class);
                 }
@@ -200,6 +207,7 @@ impl Objects {
             subscriptions: BTreeMap::new(),
             regions: BTreeMap::new(),
             interactions: BTreeMap::new(),
+            interaction_regions: BTreeMap::new(),
         };
         let remote = self.remote_federates.entry(federate).or_insert_with(new);
         Some(remote).filter(|remote| remote.node == node)
@@ -219,6 +227,7 @@ impl Objects {
         for class in gone.subscriptions.into_keys() {
             self.subscribed_elsewhere_changed(effects, class);
         }
+        self.remote_version += 1;
         for class in gone.interactions.into_keys() {
             self.refresh_interactions_below(effects, class);
         }
@@ -248,6 +257,17 @@ impl Objects {
         })
     }
 
+    /// The subscriptions of an interaction class by federates of other nodes: summaries of their
+    /// regions; the default region: it applies everywhere.
+    pub(super) fn interactions_elsewhere(
+        &self,
+        class: InteractionClassHandle,
+    ) -> impl Iterator<Item = &RegionSet> {
+        let subscribed =
+            self.remote_federates.values().filter(move |remote| remote.interactions.contains_key(&class));
+        subscribed.map(move |remote| remote.interaction_regions.get(&class).unwrap_or(RegionSet::DEFAULT))
+    }
+
     /// The subscriptions of object classes by federates of other nodes.
     pub(super) fn subscribed_elsewhere(
         &self,
@@ -260,6 +280,17 @@ impl Objects {
     pub(super) fn is_wanted_elsewhere(&self, class: InteractionClassHandle) -> bool {
         self.remote_federates.values().any(|remote| remote.interactions.get(&class) == Some(&true))
     }
+}
+
+/// The declaration of a subscription of an interaction class; without a federate: its withdrawal.
+fn interaction_declaration(
+    handle: FederateHandle,
+    federate: Option<&Federate>,
+    class: InteractionClassHandle,
+) -> Declaration {
+    let active = federate.and_then(|federate| federate.subscribed_interactions.get(&class)).copied();
+    let regions = federate.map(|federate| federate.interaction_summary(class)).cloned().unwrap_or_default();
+    Declaration::Interactions { federate: handle, class, active, regions }
 }
 
 /// A key that is equal for two declarations of one federate about one class.

@@ -3,7 +3,7 @@
 use super::federate::RateId;
 use super::objects::Objects;
 use crate::wire::RegionSet;
-use hla::handle::{AttributeHandle, ObjectClassHandle};
+use hla::handle::{AttributeHandle, InteractionClassHandle, ObjectClassHandle};
 use std::collections::BTreeMap;
 
 /// The largest number of summaries of regions that are compared with each value of an attribute.
@@ -17,6 +17,15 @@ pub(crate) struct Wanted {
     /// The number of changes of their subscriptions that are regarded.
     version: u64,
     attributes: BTreeMap<AttributeHandle, WantedAttribute>,
+}
+
+/// The subscriptions of an interaction class, or one above it, by federates of other nodes.
+#[derive(Debug, Default)]
+pub(crate) struct WantedInteractions {
+    version: u64,
+    /// The summaries of their regions, each with the class of the subscription. `None`: the class is
+    /// wanted everywhere.
+    pub(crate) regions: Option<Vec<(InteractionClassHandle, RegionSet)>>,
 }
 
 /// A wanted attribute.
@@ -54,13 +63,36 @@ impl Objects {
                     (Some(a), Some(_)) => Some(a),
                     _ => None,
                 };
-                match &mut all.regions {
-                    Some(summaries) if !regions.is_empty() && summaries.len() < SUMMARIES_MAX => {
-                        summaries.push((class, regions.clone()));
-                    }
-                    _ => all.regions = None,
-                }
+                add_summary(&mut all.regions, class, regions);
             }
         }
+    }
+
+    /// Brings `wanted` up to date.
+    pub(crate) fn refresh_wanted_interactions(
+        &self,
+        wanted: &mut WantedInteractions,
+        class: InteractionClassHandle,
+    ) {
+        if wanted.version == self.remote_version {
+            return;
+        }
+        wanted.version = self.remote_version;
+        wanted.regions = Some(Vec::new());
+        for class in self.interaction_lineage(class) {
+            for regions in self.interactions_elsewhere(class) {
+                add_summary(&mut wanted.regions, class, regions);
+            }
+        }
+    }
+}
+
+/// Adds a subscription at a class with these regions to all. The default region: it applies everywhere.
+fn add_summary<Class>(all: &mut Option<Vec<(Class, RegionSet)>>, class: Class, regions: &RegionSet) {
+    match all {
+        Some(summaries) if !regions.is_empty() && summaries.len() < SUMMARIES_MAX => {
+            summaries.push((class, regions.clone()));
+        }
+        _ => *all = None,
     }
 }

@@ -10,7 +10,7 @@ use crate::control::PublishedClass;
 use crate::object::objects::Objects;
 use crate::wire::{Payload, RegionSet, StreamEvent};
 use base::Moment;
-use hla::handle::{AttributeHandle, ObjectClassHandle, ObjectInstanceHandle};
+use hla::handle::{AttributeHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle};
 use smallvec::SmallVec;
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub(super) enum Narrowed {
 }
 
 impl Outbound {
-    /// Removes the values of an update that no other node wants.
+    /// Removes the values of an update that no other node wants, or an interaction that none wants.
     pub(super) fn narrow(
         &mut self,
         (objects, now): (&Objects, Moment),
@@ -31,14 +31,45 @@ impl Outbound {
         event: &StreamEvent,
         best_effort: bool,
     ) -> Narrowed {
-        let (PublishedClass::Objects(class), StreamEvent::Updated { instance, payload }) = (class, event)
-        else {
-            return Narrowed::Everything;
-        };
         // Nodes whose subscriptions are not known may still request the beginning of the stream.
         if !best_effort && self.beginning != Beginning::Retired {
             return Narrowed::Everything;
         }
+        match (class, event) {
+            (PublishedClass::Objects(class), StreamEvent::Updated { instance, payload }) => {
+                self.narrow_update((objects, now), (class, *instance), payload, best_effort)
+            }
+            (PublishedClass::Interactions(class), StreamEvent::Sent(payload)) => {
+                self.narrow_interaction(objects, class, payload)
+            }
+            _ => Narrowed::Everything,
+        }
+    }
+
+    fn narrow_interaction(
+        &mut self,
+        objects: &Objects,
+        class: InteractionClassHandle,
+        payload: &Payload,
+    ) -> Narrowed {
+        // The default region overlaps every region.
+        if payload.regions.is_empty() {
+            return Narrowed::Everything;
+        }
+        objects.refresh_wanted_interactions(&mut self.wanted_interactions, class);
+        let summaries = self.wanted_interactions.regions.as_ref();
+        let reaches =
+            |summaries: &Vec<_>| objects.reaches_interaction_summary(class, &payload.regions, summaries);
+        if summaries.is_none_or(reaches) { Narrowed::Everything } else { Narrowed::Nothing }
+    }
+
+    fn narrow_update(
+        &mut self,
+        (objects, now): (&Objects, Moment),
+        (class, instance): (ObjectClassHandle, ObjectInstanceHandle),
+        payload: &Payload,
+        best_effort: bool,
+    ) -> Narrowed {
         objects.refresh_wanted(&mut self.wanted, class);
         let values = &payload.values;
         let keep: SmallVec<[bool; 16]> = values
@@ -46,7 +77,7 @@ impl Outbound {
             .map(|value| AttributeHandle(value.handle))
             .map(|attribute| {
                 self.is_wanted_there(objects, (class, attribute), &payload.regions)
-                    && (!best_effort || self.is_due(objects, (*instance, attribute), now))
+                    && (!best_effort || self.is_due(objects, (instance, attribute), now))
             })
             .collect();
         let left = keep.iter().filter(|&&keep| keep).count();
@@ -57,10 +88,10 @@ impl Outbound {
             return Narrowed::Nothing;
         }
         let left = values.iter().zip(keep).filter(|(_, keep)| *keep).map(|(value, _)| value.clone());
-        let Payload { producer, transportation, stamp, .. } = **payload;
+        let Payload { producer, transportation, stamp, .. } = *payload;
         let (tag, regions, values) = (payload.tag.clone(), payload.regions.clone(), left.collect());
         let payload = Box::new(Payload { producer, transportation, tag, stamp, regions, values });
-        Narrowed::Something(StreamEvent::Updated { instance: *instance, payload })
+        Narrowed::Something(StreamEvent::Updated { instance, payload })
     }
 
     /// Whether some other node wants values of an attribute that are sent with these regions.

@@ -3,7 +3,7 @@
 use super::stream::{BufferTotal, BufferedBytes, Inbound};
 use crate::control::NodeId;
 use crate::object::reduction::Reduction;
-use crate::object::wanted::Wanted;
+use crate::object::wanted::{Wanted, WantedInteractions};
 use base::Moment;
 use bytes::Bytes;
 use hla::handle::ObjectInstanceHandle;
@@ -40,6 +40,7 @@ pub(crate) struct Outbound {
     pub(crate) served: BTreeSet<NodeId>,
     pub(crate) followers: BTreeSet<NodeId>,
     pub(super) wanted: Wanted,
+    pub(super) wanted_interactions: WantedInteractions,
     /// When values that are wanted at a reduced rate were last sent.
     pub(super) reduction: Reduction,
     /// Number of announcements of the high-water mark since the last message.
@@ -59,6 +60,7 @@ impl Default for Outbound {
             served: BTreeSet::new(),
             followers: BTreeSet::new(),
             wanted: Wanted::default(),
+            wanted_interactions: WantedInteractions::default(),
             reduction: Reduction::default(),
             announced: 0,
             appended_at: Moment::ZERO,

@@ -27,8 +27,14 @@ pub(crate) struct SubscribedAttribute {
 pub(crate) enum Declaration {
     /// All its attributes there; empty: it no longer subscribes the class.
     Objects { federate: FederateHandle, class: ObjectClassHandle, attributes: Vec<SubscribedAttribute> },
-    /// Whether it subscribes actively; `None`: it no longer subscribes.
-    Interactions { federate: FederateHandle, class: InteractionClassHandle, active: Option<bool> },
+    Interactions {
+        federate: FederateHandle,
+        class: InteractionClassHandle,
+        /// Whether it subscribes actively; `None`: it no longer subscribes.
+        active: Option<bool>,
+        /// Interactions whose regions overlap none of these are not wanted. The default region: all are.
+        regions: RegionSet,
+    },
 }
 
 impl Declaration {
@@ -444,11 +450,12 @@ impl Declaration {
                     subscribed.regions.write(out);
                 }
             }
-            Declaration::Interactions { federate, class, active } => {
+            Declaration::Interactions { federate, class, active, regions } => {
                 out.put_u8(1);
                 out.number(federate.0);
                 out.number(class.0);
                 out.put_u8(active.map_or(2, u8::from));
+                regions.write(out);
             }
         }
     }
@@ -463,7 +470,8 @@ impl Declaration {
                 how @ 0..=1 => Some(how == 1),
                 other => return Err(WireError(format!("{other} is no way to subscribe (0 to 2)"))),
             };
-            return Ok(Declaration::Interactions { federate, class, active });
+            let regions = RegionSet::read(r)?;
+            return Ok(Declaration::Interactions { federate, class, active, regions });
         }
         let class = ObjectClassHandle(r.u32("an object class")?);
         let attributes = r.list("the number of attributes", |r| {

@@ -226,13 +226,16 @@ fn declaration() -> impl Strategy<Value = Declaration> {
                 attributes,
             }
         ),
-        (any::<u32>(), any::<u32>(), any::<Option<bool>>()).prop_map(|(federate, class, active)| {
-            Declaration::Interactions {
-                federate: FederateHandle(federate),
-                class: InteractionClassHandle(class),
-                active,
+        (any::<u32>(), any::<u32>(), any::<Option<bool>>(), region_set()).prop_map(
+            |(federate, class, active, regions)| {
+                Declaration::Interactions {
+                    federate: FederateHandle(federate),
+                    class: InteractionClassHandle(class),
+                    active,
+                    regions,
+                }
             }
-        }),
+        ),
     ]
 }
 

@@ -101,6 +101,23 @@ impl Cluster {
         seed: u64,
         configure: impl Fn(&mut Config),
     ) -> Self {
+        Self::apart_with_model(nodes, &fom::main(switches), (faults, seed), configure)
+    }
+
+    /// A cluster whose federation execution has another object model.
+    pub(crate) fn with_model(nodes: usize, model: &str, faults: Faults, seed: u64) -> Self {
+        let mut cluster = Self::apart_with_model(nodes, model, (faults, seed), |_| {});
+        cluster.connect();
+        cluster.settle();
+        cluster
+    }
+
+    fn apart_with_model(
+        nodes: usize,
+        model: &str,
+        (faults, seed): (Faults, u64),
+        configure: impl Fn(&mut Config),
+    ) -> Self {
         let log: Log = Rc::default();
         for node in 0..nodes {
             let command = Command::AddNode { key: key(node), name: format!("N{node}") };
@@ -137,10 +154,9 @@ impl Cluster {
             packet_octets: 0,
             corrupt: 0,
         };
-        let text = fom::main(switches);
         let creator = cluster.worlds[0].connected("creator");
-        creator.create("F", &[("main.xml", &text)], "HLAinteger64Time").expect("a sound object model");
-        cluster.worlds.iter().for_each(|world| world.learn(&[("main.xml", &text)]));
+        creator.create("F", &[("main.xml", model)], "HLAinteger64Time").expect("a sound object model");
+        cluster.worlds.iter().for_each(|world| world.learn(&[("main.xml", model)]));
         cluster.align();
         cluster
     }

@@ -1,7 +1,7 @@
 //! Values that no federate of another node wants stay at the sender.
 
 use crate::cluster::{BAD, Cluster, Faults, SOUND};
-use crate::common::{Fed, Refused};
+use crate::common::{Fed, Refused, fom};
 use std::time::Duration;
 
 const NOTHING: [&str; 0] = [];
@@ -246,5 +246,39 @@ fn a_publisher_that_comes_later_knows_where_regions_are() -> Refused {
         cluster.settle();
         assert_eq!(b.callbacks().len(), 1);
     }
+    Ok(())
+}
+
+#[test]
+fn interactions_outside_the_regions_of_all_others_stay_at_the_sender() -> Refused {
+    let text = fom::regions(&[]);
+    let mut cluster = Cluster::with_model(2, &text, SOUND, 0);
+    let [a, b] = cluster.join_all();
+    a.publish_interaction("I.J")?;
+    cluster.settle();
+    let [near, far] = [a.region("X=0..10")?, a.region("X=70..80")?];
+    let here = b.region("X=5..15")?;
+    b.subscribe_interaction_with("I", &[here])?;
+    cluster.settle();
+    let send = |cluster: &mut Cluster, region| cost(cluster, &b, || a.send_with("I.J", "p=1", &[region]));
+    let (octets, callbacks) = send(&mut cluster, near)?;
+    assert!(octets > 0 && callbacks == 1);
+    assert_eq!(send(&mut cluster, far)?, (0, 0));
+    b.shift(here, "X=75..85")?;
+    cluster.settle();
+    let (octets, callbacks) = send(&mut cluster, far)?;
+    assert!(octets > 0 && callbacks == 1);
+    assert_eq!(send(&mut cluster, near)?, (0, 0));
+    // Another region, and then a subscription without regions.
+    let there = b.region("X=8..9")?;
+    b.subscribe_interaction_with("I", &[there])?;
+    cluster.settle();
+    assert_eq!(send(&mut cluster, near)?.1, 1);
+    b.unsubscribe_interaction_with("I", &[there])?;
+    cluster.settle();
+    assert_eq!(send(&mut cluster, near)?, (0, 0));
+    b.subscribe_interaction("I.J")?;
+    cluster.settle();
+    assert_eq!(send(&mut cluster, near)?.1, 1);
     Ok(())
 }

@@ -117,6 +117,7 @@ impl Objects {
     ) {
         let distribution = &mut self.federate_mut(federate).distribution;
         let mut instances: BTreeMap<ObjectInstanceHandle, BTreeSet<AttributeHandle>> = BTreeMap::new();
+        let mut interactions = BTreeSet::new();
         // Where regions of subscriptions were, and where they are now.
         let mut subscribed: BTreeMap<ObjectClassHandle, Vec<(AttributeHandle, Region)>> = BTreeMap::new();
         for (handle, before) in moved {
@@ -125,7 +126,13 @@ impl Objects {
                 instances.entry(instance).or_default().insert(attribute);
             }
             for subscriber in &region.subscribers {
-                let Subscriber::Attribute(class, attribute) = *subscriber else { continue };
+                let (class, attribute) = match *subscriber {
+                    Subscriber::Attribute(class, attribute) => (class, attribute),
+                    Subscriber::Interaction(class) => {
+                        interactions.insert(class);
+                        continue;
+                    }
+                };
                 for ranges in before.iter().chain(&region.specification) {
                     let region = Region { handle: *handle, ranges: ranges.clone() };
                     subscribed.entry(class).or_default().push((attribute, region));
@@ -140,6 +147,11 @@ impl Objects {
             match place < MOVED_PER_SLICE {
                 true => self.push_regions(effects, federate, instance, attributes),
                 false => self.moved_regions.0.push_back((federate, instance, attributes)),
+            }
+        }
+        for class in interactions {
+            if self.replicated && self.has_left_summary(federate, class) {
+                self.declare_interaction(effects, federate, class);
             }
         }
         for (class, regions) in subscribed {

@@ -91,12 +91,19 @@ fn together(all: Option<Subscription>, one: Subscription, rates: &[Rate]) -> Sub
 pub(crate) struct InteractionWithRegions {
     plain: Option<bool>,
     with_regions: BTreeMap<RegionHandle, bool>,
+    /// The regions as other nodes know them; the default region: it is subscribed everywhere.
+    pub(super) summary: RegionSet,
 }
 
 impl InteractionWithRegions {
     /// The number of regions.
     pub(super) fn count(&self) -> usize {
         self.with_regions.len()
+    }
+
+    /// The regions that narrow the subscription. There are none if it also exists without regions.
+    pub(super) fn narrowing(&self) -> impl Iterator<Item = RegionHandle> {
+        self.with_regions.keys().copied().filter(|_| self.plain.is_none())
     }
 
     fn union(&self) -> Option<bool> {
@@ -306,7 +313,11 @@ impl Objects {
         if subscription.with_regions.is_empty() {
             distribution.interactions.remove(&class);
         }
+        let before = self.federate(federate).subscribed_interactions.get(&class).copied();
         self.set_interaction(effects, federate, class, union);
+        if before == union {
+            self.declare_interaction(effects, federate, class);
+        }
     }
 
     /// Whether an interaction that was sent at class `sent` reaches a subscription of `federate` at

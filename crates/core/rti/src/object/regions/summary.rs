@@ -10,7 +10,7 @@ use super::overlap::{Usage, overlaps_any};
 use super::subscription::SubscriptionsWithRegions;
 use super::table::Distribution;
 use crate::wire::{DimensionRange, Region, RegionSet, Specification};
-use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, RegionHandle};
+use hla::handle::{AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, RegionHandle};
 
 /// The largest number of regions in a summary. More are summarized as one that encloses them, since an
 /// owner's node compares each update with all of them.
@@ -73,6 +73,15 @@ fn is_within(ranges: &Specification, around: &Specification) -> bool {
     ranges.len() == around.len() && ranges.iter().zip(around).all(within)
 }
 
+/// Whether other nodes must get a new summary of these regions: they have left the one that was told,
+/// or fill little of it.
+fn is_outdated(told: &RegionSet, new: &RegionSet, regions: &[&Specification]) -> bool {
+    match told.is_empty() || new.is_empty() {
+        true => told.is_empty() != new.is_empty(),
+        false => !contains(told, regions) || volume(told) > TOO_WIDE * volume(new),
+    }
+}
+
 /// The sum of the volumes of the regions.
 fn volume(summary: &RegionSet) -> f64 {
     let extents = |region: &Region| {
@@ -100,6 +109,19 @@ impl Federate {
         let summary = subscriptions.and_then(|subscriptions| subscriptions.summaries.get(&attribute));
         summary.unwrap_or(RegionSet::DEFAULT)
     }
+
+    /// The summary of the regions with which an interaction class is subscribed, likewise.
+    pub(crate) fn interaction_summary(&self, class: InteractionClassHandle) -> &RegionSet {
+        let subscription = self.distribution.interactions.get(&class);
+        subscription.map_or(RegionSet::DEFAULT, |subscription| &subscription.summary)
+    }
+
+    /// The committed regions that narrow the subscription of an interaction class.
+    fn narrowing(&self, class: InteractionClassHandle) -> Vec<&Specification> {
+        let subscription = self.distribution.interactions.get(&class);
+        let regions = subscription.into_iter().flat_map(|subscription| subscription.narrowing());
+        regions.filter_map(|region| self.distribution.specification(region)).collect()
+    }
 }
 
 impl Objects {
@@ -123,7 +145,7 @@ impl Objects {
     }
 
     /// Whether other nodes must hear of moved regions with which a federate subscribes attributes of a
-    /// class: they have left their summary, or fill little of it.
+    /// class.
     pub(super) fn has_left_summaries(&self, federate: FederateHandle, class: ObjectClassHandle) -> bool {
         let Some(federate) = self.federates.get(&federate) else { return false };
         let Some(subscriptions) = federate.distribution.attributes.get(&class) else { return false };
@@ -133,10 +155,39 @@ impl Objects {
         narrowed.any(|attribute| {
             let regions = subscriptions.specifications(attribute, &federate.distribution);
             let (told, new) = (federate.summary(class, attribute), summarize(&regions));
-            match told.is_empty() || new.is_empty() {
-                true => told.is_empty() != new.is_empty(),
-                false => !contains(told, &regions) || volume(told) > TOO_WIDE * volume(&new),
-            }
+            is_outdated(told, &new, &regions)
+        })
+    }
+
+    /// Makes a new summary of the regions with which a federate subscribes an interaction class.
+    pub(crate) fn refresh_summary(&mut self, federate: FederateHandle, class: InteractionClassHandle) {
+        let Some(federate) = self.federates.get_mut(&federate) else { return };
+        let summary = summarize(&federate.narrowing(class));
+        if let Some(subscription) = federate.distribution.interactions.get_mut(&class) {
+            subscription.summary = summary;
+        }
+    }
+
+    /// Whether other nodes must hear of moved regions with which a federate subscribes an interaction
+    /// class.
+    pub(super) fn has_left_summary(&self, federate: FederateHandle, class: InteractionClassHandle) -> bool {
+        let Some(federate) = self.federates.get(&federate) else { return false };
+        let regions = federate.narrowing(class);
+        is_outdated(federate.interaction_summary(class), &summarize(&regions), &regions)
+    }
+
+    /// Whether an interaction that is sent at `class` with these regions reaches one of these
+    /// subscriptions: summaries, each of a subscription at some class.
+    pub(crate) fn reaches_interaction_summary(
+        &self,
+        class: InteractionClassHandle,
+        sent: &RegionSet,
+        summaries: &[(InteractionClassHandle, RegionSet)],
+    ) -> bool {
+        let there = Usage::of_interaction(&self.model, class);
+        summaries.iter().any(|(at, summary)| {
+            let here = Usage::of_interaction(&self.model, *at);
+            sent.iter().any(|region| overlaps_any(&region.ranges, there, summary, here))
         })
     }
 
