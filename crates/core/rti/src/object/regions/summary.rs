@@ -7,8 +7,6 @@
 use super::super::federate::Federate;
 use super::super::objects::Objects;
 use super::overlap::{Usage, overlaps_any};
-use super::subscription::SubscriptionsWithRegions;
-use super::table::Distribution;
 use crate::wire::{DimensionRange, Region, RegionSet, Specification};
 use hla::handle::{AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, RegionHandle};
 
@@ -90,18 +88,23 @@ fn volume(summary: &RegionSet) -> f64 {
     summary.iter().map(extents).sum()
 }
 
-impl SubscriptionsWithRegions {
-    /// The committed regions with which an attribute is subscribed.
-    fn specifications<'a>(
-        &self,
-        attribute: AttributeHandle,
-        regions: &'a Distribution,
-    ) -> Vec<&'a Specification> {
-        self.of(attribute).filter_map(|(region, _)| regions.specification(region)).collect()
-    }
-}
-
 impl Federate {
+    /// The attributes of a class that are subscribed with regions only, each with those that are
+    /// committed.
+    fn narrowed_attributes(
+        &self,
+        class: ObjectClassHandle,
+    ) -> impl Iterator<Item = (AttributeHandle, Vec<&Specification>)> {
+        let subscriptions = self.distribution.attributes.get(&class);
+        let attributes = self.subscriptions.get(&class).into_iter().flat_map(|subscribed| subscribed.keys());
+        attributes.filter_map(move |&attribute| {
+            let subscriptions = subscriptions.filter(|all| all.plain(attribute).is_none())?;
+            let regions = subscriptions.of(attribute);
+            let committed = regions.filter_map(|(region, _)| self.distribution.specification(region));
+            Some((attribute, committed.collect()))
+        })
+    }
+
     /// The summary of the regions with which an attribute is subscribed, as other nodes have been told;
     /// the default region if it is subscribed everywhere.
     pub(crate) fn summary(&self, class: ObjectClassHandle, attribute: AttributeHandle) -> &RegionSet {
@@ -128,15 +131,9 @@ impl Objects {
     /// Makes new summaries of the regions with which a federate subscribes attributes of a class.
     pub(crate) fn refresh_summaries(&mut self, federate: FederateHandle, class: ObjectClassHandle) {
         let Some(federate) = self.federates.get_mut(&federate) else { return };
-        let subscribed = federate.subscriptions.get(&class).into_iter().flatten();
-        let Some(subscriptions) = federate.distribution.attributes.get(&class) else { return };
-        let narrowed = subscribed.map(|(&attribute, _)| attribute);
-        let narrowed = narrowed.filter(|&attribute| subscriptions.plain(attribute).is_none());
-        let summaries = narrowed
-            .map(|attribute| {
-                let regions = subscriptions.specifications(attribute, &federate.distribution);
-                (attribute, summarize(&regions))
-            })
+        let summaries = federate
+            .narrowed_attributes(class)
+            .map(|(attribute, regions)| (attribute, summarize(&regions)))
             .filter(|(_, summary)| !summary.is_empty())
             .collect();
         if let Some(subscriptions) = federate.distribution.attributes.get_mut(&class) {
@@ -148,14 +145,8 @@ impl Objects {
     /// class.
     pub(super) fn has_left_summaries(&self, federate: FederateHandle, class: ObjectClassHandle) -> bool {
         let Some(federate) = self.federates.get(&federate) else { return false };
-        let Some(subscriptions) = federate.distribution.attributes.get(&class) else { return false };
-        let subscribed = federate.subscriptions.get(&class).into_iter().flatten();
-        let narrowed = subscribed.map(|(&attribute, _)| attribute);
-        let mut narrowed = narrowed.filter(|&attribute| subscriptions.plain(attribute).is_none());
-        narrowed.any(|attribute| {
-            let regions = subscriptions.specifications(attribute, &federate.distribution);
-            let (told, new) = (federate.summary(class, attribute), summarize(&regions));
-            is_outdated(told, &new, &regions)
+        federate.narrowed_attributes(class).any(|(attribute, regions)| {
+            is_outdated(federate.summary(class, attribute), &summarize(&regions), &regions)
         })
     }
 
