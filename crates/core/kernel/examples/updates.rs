@@ -106,7 +106,8 @@ pub(crate) fn run(nodes: usize, updates: usize, batch: usize, is_timed: bool) {
         Call::RegisterObjectInstanceRequest(api::RegisterObjectInstanceRequest { object_class: class }),
     );
     let Answer::RegisterObjectInstanceResponse(registered) = registered else { panic!("{registered:?}") };
-    world.run(Duration::from_secs(2));
+    // Until the beginning of the stream is no longer kept: updates are narrowed from then on.
+    world.run(Duration::from_secs(10));
     let object = registered.result.unwrap_or_default();
     let mut steps = Steps { update: update(object, ping.1, None), object, attribute: ping.1, now: None };
     if is_timed {
