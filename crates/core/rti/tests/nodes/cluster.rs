@@ -4,7 +4,7 @@
 //! the cluster tells it to. Packets go to nodes that have declared an interest, unicasts to the
 //! node that they name.
 
-use crate::common::{Fed, Inner, Log, World, fom};
+use crate::common::{Fed, Inner, Log, Refused, World, fom};
 use base::{Moment, NodeKey, Rng, Seed};
 use bytes::{Bytes, BytesMut};
 use rand_core::RngCore;
@@ -29,6 +29,12 @@ pub(crate) struct Faults {
 pub(crate) const SOUND: Faults = Faults { lost: 0, repeated: 0, delay_ms: (1, 1), reordered: false };
 /// A bad network.
 pub(crate) const BAD: Faults = Faults { lost: 15, repeated: 10, delay_ms: (1, 40), reordered: true };
+
+/// A test under a sound network and a few bad ones.
+pub(crate) fn under_faults(test: impl Fn(Faults, u64) -> Refused) -> Refused {
+    test(SOUND, 0)?;
+    (1..6).try_for_each(|seed| test(BAD, seed))
+}
 
 enum Cargo {
     Packet(Bytes),

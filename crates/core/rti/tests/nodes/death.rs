@@ -1,14 +1,9 @@
 //! Nodes that die: automatic resign directives, new homes, names.
 
-use crate::cluster::{BAD, Cluster, Faults, SOUND};
+use crate::cluster::{BAD, Cluster, SOUND, under_faults};
 use crate::common::Refused;
 use hla::api::ResignAction;
 use std::time::Duration;
-
-fn under_faults(test: impl Fn(Faults, u64) -> Refused) -> Refused {
-    test(SOUND, 0)?;
-    (1..6).try_for_each(|seed| test(BAD, seed))
-}
 
 #[test]
 fn a_directive_that_deletes_deletes_everywhere() -> Refused {

@@ -1,6 +1,6 @@
 //! Values that no federate of another node wants stay at the sender.
 
-use crate::cluster::{BAD, Cluster, Faults, SOUND};
+use crate::cluster::{Cluster, Faults, SOUND, under_faults};
 use crate::common::{Fed, Refused, fom};
 use std::time::Duration;
 
@@ -60,8 +60,7 @@ fn attributes_that_nobody_wants_stay_at_the_sender() -> Refused {
 /// Nodes want different attributes of a stream, over bad networks too.
 #[test]
 fn each_node_gets_all_that_it_wants() -> Refused {
-    let faults = std::iter::once((SOUND, 0)).chain((1..6).map(|seed| (BAD, seed)));
-    for (faults, seed) in faults {
+    under_faults(|faults, seed| {
         let mut cluster = Cluster::new(4, &[], faults, seed);
         let [a, b, c, d] = cluster.join_all();
         a.publish("C.S", &["a", "t", "c"])?;
@@ -89,15 +88,15 @@ fn each_node_gets_all_that_it_wants() -> Refused {
         assert_eq!(c.callbacks(), expected("C.S", &["t", "c"]));
         assert_eq!(d.callbacks(), expected("C", &["t"]));
         cluster.assert_converged();
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// A node that learns of a publication late gets the stream from its beginning, whatever those want
 /// that already follow it.
 #[test]
 fn the_beginning_of_a_stream_is_kept_whole() -> Refused {
-    for (faults, seed) in [(SOUND, 0), (BAD, 1), (BAD, 2)] {
+    under_faults(|faults, seed| {
         let mut cluster = Cluster::new(3, &[], faults, seed);
         let [a, b, c] = cluster.join_all();
         b.subscribe("C", &["a"])?;
@@ -115,8 +114,8 @@ fn the_beginning_of_a_stream_is_kept_whole() -> Refused {
         cluster.settle();
         assert_eq!(b.callbacks(), ["discover(1, C, A)", "reflect(1, a=1, reliable, A)"]);
         assert_eq!(c.callbacks(), ["discover(1, C.S, A)", "reflect(1, c=2, reliable, A)"]);
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 #[test]
@@ -224,7 +223,7 @@ fn values_outside_the_regions_of_all_others_stay_at_the_sender() -> Refused {
 /// leave for all of them.
 #[test]
 fn a_publisher_that_comes_later_knows_where_regions_are() -> Refused {
-    for (faults, seed) in [(SOUND, 0), (BAD, 1), (BAD, 2)] {
+    under_faults(|faults, seed| {
         let mut cluster = Cluster::new(3, &[], faults, seed);
         let [a, b, c] = cluster.join_all();
         let here = b.region("X=0..20")?;
@@ -245,8 +244,8 @@ fn a_publisher_that_comes_later_knows_where_regions_are() -> Refused {
         c.update(x, "a=1")?;
         cluster.settle();
         assert_eq!(b.callbacks().len(), 1);
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 #[test]

@@ -1,18 +1,12 @@
 //! Discovery, reflection, interactions, deletion, resignation, names, requests: across nodes.
 
-use crate::cluster::{BAD, Cluster, Faults, SOUND};
+use crate::cluster::{Cluster, Faults, SOUND, under_faults};
 use crate::common::{Refused, fom};
 use hla::Exception::*;
 use hla::api::ResignAction;
 use std::time::Duration;
 
 const NOTHING: [&str; 0] = [];
-
-/// A test under a sound network and a few bad ones.
-fn under_faults(test: impl Fn(Faults, u64) -> Refused) -> Refused {
-    test(SOUND, 0)?;
-    (1..6).try_for_each(|seed| test(BAD, seed))
-}
 
 #[test]
 fn instances_are_discovered_as_known_classes_and_reflected() -> Refused {

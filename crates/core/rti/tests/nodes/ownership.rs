@@ -1,13 +1,8 @@
 //! Ownership of instances with a home at another node, and what the death of that home means.
 
-use crate::cluster::{BAD, Cluster, Faults, SOUND};
+use crate::cluster::{Cluster, Faults, SOUND, under_faults};
 use crate::common::{Fed, Refused};
 use std::time::Duration;
-
-fn under_faults(test: impl Fn(Faults, u64) -> Refused) -> Refused {
-    test(SOUND, 0)?;
-    (1..6).try_for_each(|seed| test(BAD, seed))
-}
 
 /// A, B and C at nodes of their own. All publish and subscribe attribute a, and know the instance that C has
 /// registered.

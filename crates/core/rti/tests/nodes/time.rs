@@ -1,6 +1,6 @@
 //! Time management (clause 8) across nodes.
 
-use crate::cluster::{BAD, Cluster, Faults, SOUND};
+use crate::cluster::{Cluster, Faults, SOUND, under_faults};
 use crate::common::{Fed, Refused};
 use hla::Exception::*;
 use hla::api::OrderType::Timestamp;
@@ -9,11 +9,6 @@ use hla::api::ResignAction;
 const NOTHING: [&str; 0] = [];
 
 /// A test under a sound network and a few bad ones.
-fn under_faults(test: impl Fn(Faults, u64) -> Refused) -> Refused {
-    test(SOUND, 0)?;
-    (1..6).try_for_each(|seed| test(BAD, seed))
-}
-
 fn in_time(nodes: usize, faults: Faults, seed: u64) -> Cluster {
     Cluster::new(nodes, &["nonRegulatedGrant"], faults, seed)
 }
