@@ -46,6 +46,18 @@ pub(crate) struct Subscription {
     pub(crate) rate: Option<RateId>,
 }
 
+/// Two subscriptions as one: active if one of them is, and at the higher rate.
+pub(crate) fn together(all: Option<Subscription>, one: Subscription, rates: &[Rate]) -> Subscription {
+    let Some(all) = all else { return one };
+    let hertz = |rate: RateId| rates.get(usize::from(rate.0)).map(|rate| rate.hertz);
+    let rate = match (all.rate, one.rate) {
+        (Some(a), Some(b)) if hertz(a) >= hertz(b) => Some(a),
+        (Some(_), Some(b)) => Some(b),
+        _ => None,
+    };
+    Subscription { active: all.active || one.active, rate }
+}
+
 /// The attributes of one class that a federate subscribes.
 pub(crate) type ClassSubscription = BTreeMap<AttributeHandle, Subscription>;
 

@@ -57,7 +57,7 @@ mod table;
 mod timed;
 mod tombstones;
 mod transport;
-mod update;
+pub(crate) mod update;
 pub(crate) mod wanted;
 pub(crate) mod why;
 mod work;

@@ -1,20 +1,20 @@
-//! Update rate reduction (6.11): an attribute that is sent best effort reaches a federate no more
-//! often than the federate has subscribed it.
+//! Update rate reduction (6.11): a federate receives values of an attribute that is sent best effort at
+//! most at the rate at which it subscribes the attribute.
 
 use base::Moment;
 use hla::handle::{AttributeHandle, ObjectInstanceHandle};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Entries up to which nothing is looked for that can be forgotten.
+/// So few entries are never reviewed: together they take less memory than one large message.
 const ENTRIES_MIN: usize = 1024;
 
 /// When values of instance attributes last passed to receivers with a reduced rate.
 #[derive(Debug, Default)]
 pub(crate) struct Reduction {
     last: BTreeMap<(ObjectInstanceHandle, AttributeHandle), Moment>,
-    /// Entries after the last review, twice.
-    reviewed: usize,
+    /// The number of entries beyond which they are reviewed again.
+    review_beyond: usize,
 }
 
 impl Reduction {
@@ -56,9 +56,9 @@ impl Reduction {
     /// Forgets instances that are not `known`, once in a while: whenever the number of entries has
     /// doubled.
     pub(crate) fn review(&mut self, known: impl Fn(ObjectInstanceHandle) -> bool) {
-        if self.last.len() > self.reviewed.max(ENTRIES_MIN) {
+        if self.last.len() > self.review_beyond.max(ENTRIES_MIN) {
             self.last.retain(|&(instance, _), _| known(instance));
-            self.reviewed = 2 * self.last.len();
+            self.review_beyond = 2 * self.last.len();
         }
     }
 }

@@ -43,8 +43,7 @@ impl Objects {
         highest.map_or(Relevance::OFF, Relevance::at)
     }
 
-    /// A rate in updates per second.
-    pub(super) fn hertz(&self, rate: RateId) -> f64 {
+    fn hertz(&self, rate: RateId) -> f64 {
         self.rates[rate.0 as usize].hertz
     }
 

@@ -32,12 +32,11 @@ impl Objects {
                         .filter(|at| federate.subscriptions.contains_key(at))
                         .map(|at| self.declaration(federate.handle, at)),
                 ),
-                PublishedClass::Interactions(class) => {
-                    all.extend(self.interaction_lineage(class).filter_map(|at| {
-                        federate.subscribed_interactions.get(&at)?;
-                        Some(interaction_declaration(federate.handle, Some(federate), at))
-                    }));
-                }
+                PublishedClass::Interactions(class) => all.extend(
+                    self.interaction_lineage(class)
+                        .filter(|at| federate.subscribed_interactions.contains_key(at))
+                        .map(|at| interaction_declaration(federate.handle, Some(federate), at)),
+                ),
                 PublishedClass::Directed => {}
             }
         }
@@ -215,7 +214,6 @@ impl Objects {
 
     /// Updates advisories that depend on subscriptions elsewhere at `class`.
     fn subscribed_elsewhere_changed(&mut self, effects: &mut Effects, class: ObjectClassHandle) {
-        self.remote_version += 1;
         self.refresh_registrations_below(effects, class);
         self.review_relevance_below(effects, class);
     }
@@ -224,10 +222,10 @@ impl Objects {
     pub(super) fn forget_remote_federate(&mut self, effects: &mut Effects, federate: FederateHandle) {
         self.class_requests.remove_federate(federate);
         let Some(gone) = self.remote_federates.remove(&federate) else { return };
+        self.remote_version += 1;
         for class in gone.subscriptions.into_keys() {
             self.subscribed_elsewhere_changed(effects, class);
         }
-        self.remote_version += 1;
         for class in gone.interactions.into_keys() {
             self.refresh_interactions_below(effects, class);
         }

@@ -24,7 +24,7 @@ use smallvec::SmallVec;
 use std::time::Duration;
 
 /// The values of a passel that a receiver gets: bit i for value i.
-type Part = u128;
+pub(crate) type Part = u128;
 
 /// Maximum number of values in a passel, so that a [`Part`] has a bit for each. A call with more
 /// attributes of one transportation type reaches its receivers as several reflects.
@@ -143,8 +143,8 @@ impl Objects {
         let Some(object) = instances.get(handle) else { return };
         let best_effort = !is_reliable(model, payload.transportation);
         let now = effects.now;
-        // Another node has sent values no more often than the highest rate of its receivers allows,
-        // and the network has changed the time between them.
+        // The node of another producer has already reduced the rate to the highest one that is wanted
+        // elsewhere, and varying delays have changed the intervals since.
         let is_local = federates.contains_key(&payload.producer);
         // An owner at another node may have moved its regions before the home of the instance has
         // decided so.

@@ -1,6 +1,6 @@
 //! The attributes that federates of other nodes want: the others stay here.
 
-use super::federate::RateId;
+use super::federate::{Subscription, together};
 use super::objects::Objects;
 use crate::wire::RegionSet;
 use hla::handle::{AttributeHandle, InteractionClassHandle, ObjectClassHandle};
@@ -29,10 +29,10 @@ pub(crate) struct WantedInteractions {
 }
 
 /// A wanted attribute.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct WantedAttribute {
-    /// The highest rate; `None`: as often as it is sent.
-    pub(crate) rate: Option<RateId>,
+    /// All its subscriptions together.
+    pub(crate) how: Subscription,
     /// The summaries of the regions of its subscriptions, each with the class of the subscription.
     /// `None`: it is wanted everywhere.
     pub(crate) regions: Option<Vec<(ObjectClassHandle, RegionSet)>>,
@@ -56,13 +56,9 @@ impl Objects {
         wanted.attributes.clear();
         for class in self.lineage(class) {
             for (attribute, how, regions) in self.attributes_elsewhere(class) {
-                let first = || WantedAttribute { rate: how.rate, regions: Some(Vec::new()) };
+                let first = || WantedAttribute { how, regions: Some(Vec::new()) };
                 let all = wanted.attributes.entry(attribute).or_insert_with(first);
-                all.rate = match (all.rate, how.rate) {
-                    (Some(a), Some(b)) if self.hertz(a) < self.hertz(b) => Some(b),
-                    (Some(a), Some(_)) => Some(a),
-                    _ => None,
-                };
+                all.how = together(Some(all.how), how, &self.rates);
                 add_summary(&mut all.regions, class, regions);
             }
         }

@@ -1,7 +1,7 @@
 //! The sending side of streams: numbers, followers, high-water marks.
 
 use super::context::{Context, Timer};
-use super::narrow::Narrowed;
+use super::narrow::Remainder;
 use super::peers::Outgoing;
 use super::replication::Replication;
 use super::state::{Beginning, Outbound};
@@ -46,11 +46,11 @@ impl Replication {
         if best_effort && !is_wanted(context, stream, out) {
             return None;
         }
-        let narrowed = out.narrow((context.objects, context.now), class, event, best_effort);
-        let event = match &narrowed {
-            Narrowed::Everything => event,
-            Narrowed::Something(left) => left,
-            Narrowed::Nothing => return None,
+        let remainder = out.narrow((context.objects, context.now), class, event, best_effort);
+        let event = match &remainder {
+            Remainder::Everything => event,
+            Remainder::Part(left) => left,
+            Remainder::Nothing => return None,
         };
         if best_effort {
             send_best_effort(context, stream, out, watermark, event);

@@ -8,17 +8,17 @@
 use super::state::{Beginning, Outbound};
 use crate::control::PublishedClass;
 use crate::object::objects::Objects;
-use crate::wire::{Payload, RegionSet, StreamEvent};
+use crate::object::update::Part;
+use crate::wire::{Payload, StreamEvent};
 use base::Moment;
 use hla::handle::{AttributeHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle};
-use smallvec::SmallVec;
 use std::time::Duration;
 
 /// The part of an event that other nodes want.
 #[derive(Debug)]
-pub(super) enum Narrowed {
+pub(super) enum Remainder {
     Everything,
-    Something(StreamEvent),
+    Part(StreamEvent),
     Nothing,
 }
 
@@ -30,10 +30,10 @@ impl Outbound {
         class: PublishedClass,
         event: &StreamEvent,
         best_effort: bool,
-    ) -> Narrowed {
+    ) -> Remainder {
         // Nodes whose subscriptions are not known may still request the beginning of the stream.
         if !best_effort && self.beginning != Beginning::Retired {
-            return Narrowed::Everything;
+            return Remainder::Everything;
         }
         match (class, event) {
             (PublishedClass::Objects(class), StreamEvent::Updated { instance, payload }) => {
@@ -42,7 +42,7 @@ impl Outbound {
             (PublishedClass::Interactions(class), StreamEvent::Sent(payload)) => {
                 self.narrow_interaction(objects, class, payload)
             }
-            _ => Narrowed::Everything,
+            _ => Remainder::Everything,
         }
     }
 
@@ -51,16 +51,16 @@ impl Outbound {
         objects: &Objects,
         class: InteractionClassHandle,
         payload: &Payload,
-    ) -> Narrowed {
+    ) -> Remainder {
         // The default region overlaps every region.
         if payload.regions.is_empty() {
-            return Narrowed::Everything;
+            return Remainder::Everything;
         }
         objects.refresh_wanted_interactions(&mut self.wanted_interactions, class);
         let summaries = self.wanted_interactions.regions.as_ref();
         let reaches =
             |summaries: &Vec<_>| objects.reaches_interaction_summary(class, &payload.regions, summaries);
-        if summaries.is_none_or(reaches) { Narrowed::Everything } else { Narrowed::Nothing }
+        if summaries.is_none_or(reaches) { Remainder::Everything } else { Remainder::Nothing }
     }
 
     fn narrow_update(
@@ -69,54 +69,40 @@ impl Outbound {
         (class, instance): (ObjectClassHandle, ObjectInstanceHandle),
         payload: &Payload,
         best_effort: bool,
-    ) -> Narrowed {
+    ) -> Remainder {
         objects.refresh_wanted(&mut self.wanted, class);
         let values = &payload.values;
-        let keep: SmallVec<[bool; 16]> = values
-            .iter()
-            .map(|value| AttributeHandle(value.handle))
-            .map(|attribute| {
-                self.is_wanted_there(objects, (class, attribute), &payload.regions)
-                    && (!best_effort || self.is_due(objects, (instance, attribute), now))
-            })
-            .collect();
-        let left = keep.iter().filter(|&&keep| keep).count();
-        if left == values.len() {
-            return Narrowed::Everything;
+        let mut left: Part = 0;
+        for (at, value) in values.iter().enumerate() {
+            let attribute = AttributeHandle(value.handle);
+            let Some(wanted) = self.wanted.attribute(attribute) else { continue };
+            // The default region overlaps every region.
+            let summaries = wanted.regions.as_ref().filter(|_| !payload.regions.is_empty());
+            let reaches =
+                |summaries: &Vec<_>| objects.reaches_summary((class, attribute), &payload.regions, summaries);
+            if !summaries.is_none_or(reaches) {
+                continue;
+            }
+            let rate = wanted.how.rate.filter(|_| best_effort);
+            if let Some(rate) = rate.and_then(|rate| objects.rates.get(usize::from(rate.0))) {
+                self.reduction.review(|instance| objects.instances.get(instance).is_some());
+                if !self.reduction.is_due((instance, attribute), rate.interval, Duration::ZERO, now) {
+                    continue;
+                }
+            }
+            left |= 1 << at;
         }
         if left == 0 {
-            return Narrowed::Nothing;
+            return Remainder::Nothing;
         }
-        let left = values.iter().zip(keep).filter(|(_, keep)| *keep).map(|(value, _)| value.clone());
+        if left.count_ones() as usize == values.len() {
+            return Remainder::Everything;
+        }
+        let left = values.iter().enumerate().filter(|(at, _)| left >> at & 1 == 1);
+        let left = left.map(|(_, value)| value.clone());
         let Payload { producer, transportation, stamp, .. } = *payload;
         let (tag, regions, values) = (payload.tag.clone(), payload.regions.clone(), left.collect());
         let payload = Box::new(Payload { producer, transportation, tag, stamp, regions, values });
-        Narrowed::Something(StreamEvent::Updated { instance, payload })
-    }
-
-    /// Whether some other node wants values of an attribute that are sent with these regions.
-    fn is_wanted_there(
-        &self,
-        objects: &Objects,
-        attribute: (ObjectClassHandle, AttributeHandle),
-        regions: &RegionSet,
-    ) -> bool {
-        let Some(wanted) = self.wanted.attribute(attribute.1) else { return false };
-        // The default region overlaps every region.
-        let wanted = wanted.regions.as_ref().filter(|_| !regions.is_empty());
-        wanted.is_none_or(|summaries| objects.reaches_summary(attribute, regions, summaries))
-    }
-
-    /// Whether a value that is sent best effort is due at some other node, by its update rate.
-    fn is_due(
-        &mut self,
-        objects: &Objects,
-        attribute: (ObjectInstanceHandle, AttributeHandle),
-        now: Moment,
-    ) -> bool {
-        let rate = self.wanted.attribute(attribute.1).and_then(|wanted| wanted.rate);
-        let Some(rate) = rate.and_then(|rate| objects.rates.get(usize::from(rate.0))) else { return true };
-        self.reduction.review(|instance| objects.instances.get(instance).is_some());
-        self.reduction.is_due(attribute, rate.interval, Duration::ZERO, now)
+        Remainder::Part(StreamEvent::Updated { instance, payload })
     }
 }

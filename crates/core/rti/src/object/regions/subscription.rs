@@ -1,6 +1,6 @@
 //! Subscriptions with regions (9.8 to 9.11).
 
-use super::super::federate::{ClassSubscription, Federate, Rate, RateId, Subscription};
+use super::super::federate::{ClassSubscription, Federate, Rate, Subscription, together};
 use super::super::objects::Objects;
 use super::overlap::{Usage, overlaps_any};
 use super::table::Subscriber;
@@ -72,18 +72,6 @@ impl SubscriptionsWithRegions {
         let applicable = self.of(attribute).filter(|&(region, _)| applies(region));
         applicable.fold(self.plain(attribute), |all, (_, how)| Some(together(all, how, rates)))
     }
-}
-
-/// Two subscriptions as one: active if one of them is, and at the higher rate.
-fn together(all: Option<Subscription>, one: Subscription, rates: &[Rate]) -> Subscription {
-    let Some(all) = all else { return one };
-    let hertz = |rate: RateId| rates.get(usize::from(rate.0)).map(|rate| rate.hertz);
-    let rate = match (all.rate, one.rate) {
-        (Some(a), Some(b)) if hertz(a) >= hertz(b) => Some(a),
-        (Some(_), Some(b)) => Some(b),
-        _ => None,
-    };
-    Subscription { active: all.active || one.active, rate }
 }
 
 /// The subscription of one interaction class that has regions; true: active.

@@ -80,6 +80,20 @@ fn is_outdated(told: &RegionSet, new: &RegionSet, regions: &[&Specification]) ->
     }
 }
 
+/// Whether one of the regions with which a message is sent at `class` overlaps one of these summaries.
+fn reaches<'a, Class: Copy>(
+    sent: &RegionSet,
+    class: Class,
+    summaries: &[(Class, RegionSet)],
+    usage: impl Fn(Class) -> Usage<'a>,
+) -> bool {
+    let there = usage(class);
+    summaries.iter().any(|(at, summary)| {
+        let here = usage(*at);
+        sent.iter().any(|region| overlaps_any(&region.ranges, there, summary, here))
+    })
+}
+
 /// The sum of the volumes of the regions.
 fn volume(summary: &RegionSet) -> f64 {
     let extents = |region: &Region| {
@@ -175,11 +189,8 @@ impl Objects {
         sent: &RegionSet,
         summaries: &[(InteractionClassHandle, RegionSet)],
     ) -> bool {
-        let there = Usage::of_interaction(&self.model, class);
-        summaries.iter().any(|(at, summary)| {
-            let here = Usage::of_interaction(&self.model, *at);
-            sent.iter().any(|region| overlaps_any(&region.ranges, there, summary, here))
-        })
+        let usage = |class| Usage::of_interaction(&self.model, class);
+        reaches(sent, class, summaries, usage)
     }
 
     /// Whether a value of an attribute of an instance that was registered at `class`, sent with these
@@ -190,11 +201,8 @@ impl Objects {
         sent: &RegionSet,
         summaries: &[(ObjectClassHandle, RegionSet)],
     ) -> bool {
-        let there = Usage::of_attribute(&self.model, class, attribute);
-        summaries.iter().any(|(at, summary)| {
-            let here = Usage::of_attribute(&self.model, *at, attribute);
-            sent.iter().any(|region| overlaps_any(&region.ranges, there, summary, here))
-        })
+        let usage = |class| Usage::of_attribute(&self.model, class, attribute);
+        reaches(sent, class, summaries, usage)
     }
 }
 
