@@ -104,6 +104,33 @@ fn a_new_owner_brings_its_regions() {
     });
 }
 
+/// Two federates ask the home of an instance at once, each with its node's first request of that kind.
+/// Both nodes hear both answers.
+#[test]
+fn each_federate_gets_its_own_answer() {
+    passes(|trial| {
+        trial.prepare()?;
+        for at in 1..3 {
+            trial.do_one(at, Act::Subscribe(0, attributes(0).collect()))?;
+        }
+        let instance = trial.unowned()?;
+        trial.do_one(HOME, Act::Divest(instance, attributes(0).collect()))?;
+        for at in 1..3 {
+            trial.do_one(at, Act::AcquireIfAvailable(instance, BTreeSet::from([at - 1])))?;
+        }
+        trial.do_one(HOME, Act::Acquire(instance, attributes(0).collect()))?;
+        for at in 1..3 {
+            trial.act(at, Act::DivestIfWanted(instance, BTreeSet::from([at - 1])))?;
+        }
+        trial.settle()?;
+        trial.judge(None)?;
+        for attribute in attributes(0) {
+            assert_eq!(trial.mirror.owner((instance, attribute)), Some(HOME));
+        }
+        Ok(())
+    });
+}
+
 /// An owner moves its regions and updates at once. The update arrives before the home's decision
 /// does, and reaches those whom its own regions concern.
 #[test]

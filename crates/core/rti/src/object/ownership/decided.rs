@@ -60,8 +60,8 @@ impl Objects {
             OwnershipDecision::Notice { to, kind, number, attributes, tag } => {
                 self.take_notice(effects, (to, instance), (kind, number), attributes, tag);
             }
-            OwnershipDecision::Answered { number, refused, attributes, .. } => {
-                self.take_answer(effects, instance, number, refused, attributes);
+            OwnershipDecision::Answered { to, number, refused, attributes } => {
+                self.take_answer(effects, (to, instance), number, refused, attributes);
             }
         }
     }
@@ -267,11 +267,15 @@ impl Objects {
     fn take_answer(
         &mut self,
         effects: &mut Effects,
-        instance: ObjectInstanceHandle,
+        (to, instance): (FederateHandle, ObjectInstanceHandle),
         number: u64,
         is_refused: bool,
         attributes: Vec<AttributeHandle>,
     ) {
+        // Each node counts its own requests, and all followers of the stream hear the answers.
+        if !self.federates.contains_key(&to) {
+            return;
+        }
         let Some(WaitingRequest { request, call: Some(call) }) = self.requests.answered(instance, number)
         else {
             return;
