@@ -64,6 +64,14 @@ fn random_federations_under_faults() {
     swarm("random_federations_under_faults", FAULTS, |seed| nodes::Trial::with_faults(seed).finish());
 }
 
+/// A federate ended one of its subscriptions of an attribute while its node did not know yet where the
+/// owner's regions were by then: the attribute stayed in scope by another subscription.
+#[test]
+fn an_attribute_stays_in_scope_by_regions_that_are_outdated() {
+    let run = nodes::Trial::with_faults(Seed(0x91940531)).finish();
+    run.unwrap_or_else(|difference| panic!("{difference}"));
+}
+
 /// A federate divested an attribute while the home of the instance was dead. The new home had never
 /// heard of the instance, and got the request before it got the record.
 #[test]

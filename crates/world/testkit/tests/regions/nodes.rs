@@ -391,8 +391,9 @@ impl Trial {
     }
 
     /// A federate has ended subscriptions: attributes that leave the scope by that are not reported.
-    /// Of an attribute that nobody owns, its node may not know so yet: the regions of the last owner
-    /// may still count there.
+    /// Its node may not know the regions yet that an owner elsewhere has by now: an attribute may then
+    /// stay in scope by other subscriptions. Of an attribute that nobody owns, it may not know so yet:
+    /// the regions of the last owner may still count there.
     fn note_own_scope(&mut self, at: usize) {
         let (mirror, fed) = (&self.mirror, &self.mirror.feds[at]);
         let stays = |place: &Place| {
@@ -400,10 +401,10 @@ impl Trial {
                 && fed.known.get(&place.0).is_some_and(|&class| mirror.applies(at, class, *place))
         };
         let in_scope: BTreeSet<Place> = fed.in_scope.iter().copied().filter(stays).collect();
-        let unowned: Vec<Place> =
-            in_scope.iter().copied().filter(|&place| mirror.owner(place).is_none()).collect();
+        let unowned = in_scope.iter().copied().filter(|&place| mirror.owner(place).is_none());
+        let doubtful: Vec<Place> = unowned.chain(fed.in_scope.difference(&in_scope).copied()).collect();
         self.mirror.feds[at].in_scope = in_scope;
-        self.mirror.feds[at].doubtful.extend(unowned);
+        self.mirror.feds[at].doubtful.extend(doubtful);
     }
 }
 
