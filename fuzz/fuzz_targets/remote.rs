@@ -183,7 +183,7 @@ impl World {
     }
 
     fn publish(&mut self, topic: NetTopic, on: bool) {
-        let class: PublishedClass = topic.class();
+        let class: PublishedClass = topic.class().expect("the topic of a class");
         self.commit(2, &Command::Publishes { execution: EXECUTION, node: HOSTILE, class, on });
     }
 
@@ -354,7 +354,9 @@ impl World {
                     match outgoing {
                         Outgoing::Publish(packet) => {
                             assert_eq!(packet.topic().execution(), EXECUTION);
-                            other.handle_packet(now, packet).expect("a sound packet");
+                            if *packet.topic() != NetTopic::Node(EXECUTION, HOSTILE) {
+                                other.handle_packet(now, packet).expect("a sound packet");
+                            }
                         }
                         Outgoing::Unicast { to, body, .. } if to != HOSTILE => {
                             assert_eq!(usize::from(to.0), 2 - node, "there is nobody else");
@@ -424,6 +426,7 @@ fn put_class(out: &mut BytesMut, topic: NetTopic) {
         NetTopic::Objects(_, class) => (1, class.0),
         NetTopic::Interactions(_, class) => (2, class.0),
         NetTopic::Directed(_) => (3, 0),
+        NetTopic::Node(_, node) => (4, u32::from(node.0)),
     };
     out.put_u8(kind);
     put_varint(out, u64::from(class));

@@ -108,8 +108,11 @@ impl Objects {
                     self.for_each_attribute(instance, &attributes, |state| state.time_stamped = time_stamped);
                 }
             }
-            StreamEvent::Regions { regions, .. } => {
+            StreamEvent::Regions { mut regions, is_away, .. } => {
                 if at_home {
+                    if is_away {
+                        self.lose_sight(instance, &mut regions);
+                    }
                     self.apply_regions(effects, instance, &regions);
                 }
             }

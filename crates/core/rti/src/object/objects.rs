@@ -56,7 +56,7 @@ pub(crate) struct Objects {
     /// Federates of other nodes, as far as their subscriptions concern federates here.
     pub(super) remote_federates: BTreeMap<FederateHandle, RemoteFederate>,
     /// Number of changes of their subscriptions, from 1 on.
-    pub(super) remote_version: u64,
+    pub(crate) remote_version: u64,
     /// The publications of this node.
     pub(super) published: BTreeSet<PublishedClass>,
     pub(super) tombstones: Tombstones,

@@ -240,13 +240,19 @@ impl Objects {
         }
     }
 
-    /// The subscriptions of attributes of a class by federates of other nodes. Each has the summary of
-    /// its regions; the default region: it applies everywhere.
+    /// The federates of one other node, or of all (`None`).
+    fn federates_of(&self, node: Option<NodeId>) -> impl Iterator<Item = &RemoteFederate> {
+        self.remote_federates.values().filter(move |remote| node.is_none_or(|node| remote.node == node))
+    }
+
+    /// The subscriptions of attributes of a class by federates of another node, or of all other nodes
+    /// (`None`). Each has the summary of its regions; the default region: it applies everywhere.
     pub(super) fn attributes_elsewhere(
         &self,
         class: ObjectClassHandle,
+        node: Option<NodeId>,
     ) -> impl Iterator<Item = (AttributeHandle, Subscription, &RegionSet)> {
-        self.remote_federates.values().flat_map(move |remote| {
+        self.federates_of(node).flat_map(move |remote| {
             let subscribed = remote.subscriptions.get(&class).into_iter().flatten();
             subscribed.map(move |(&attribute, &how)| {
                 let regions = remote.regions.get(&(class, attribute)).unwrap_or(RegionSet::DEFAULT);
@@ -255,14 +261,15 @@ impl Objects {
         })
     }
 
-    /// The subscriptions of an interaction class by federates of other nodes: summaries of their
-    /// regions; the default region: it applies everywhere.
+    /// The subscriptions of an interaction class by federates of another node, or of all other nodes
+    /// (`None`): summaries of their regions; the default region: it applies everywhere.
     pub(super) fn interactions_elsewhere(
         &self,
         class: InteractionClassHandle,
+        node: Option<NodeId>,
     ) -> impl Iterator<Item = &RegionSet> {
         let subscribed =
-            self.remote_federates.values().filter(move |remote| remote.interactions.contains_key(&class));
+            self.federates_of(node).filter(move |remote| remote.interactions.contains_key(&class));
         subscribed.map(move |remote| remote.interaction_regions.get(&class).unwrap_or(RegionSet::DEFAULT))
     }
 

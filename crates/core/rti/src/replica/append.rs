@@ -2,7 +2,7 @@
 
 use super::context::{Context, Timer};
 use super::narrow::Remainder;
-use super::peers::Outgoing;
+use super::peers::{Outgoing, Selected};
 use super::replication::Replication;
 use super::state::{Beginning, Outbound};
 use crate::control::{NodeId, PublishedClass};
@@ -34,9 +34,10 @@ impl Replication {
     ) -> Option<u64> {
         let stream = self.stream(class);
         let after = after.and_then(|(class, node)| {
+            // Not the last message: filtered followers learn later that it does not concern them.
             let number = match node == context.objects.node {
-                true => self.outbound.get(&class)?.last,
-                false => self.followed.get(&(class, node))?.inbound.delivered(),
+                true => self.outbound.get(&class)?.last_for_all,
+                false => self.followed.get(&(class, node))?.last_for_all,
             };
             Some(Position { class, node, number })
         });
@@ -46,6 +47,7 @@ impl Replication {
         if best_effort && !is_wanted(context, stream, out) {
             return None;
         }
+        out.refresh_filters(context.objects, class);
         let remainder = out.narrow((context.objects, context.now), class, event, best_effort);
         let event = match &remainder {
             Remainder::Everything => event,
@@ -54,6 +56,7 @@ impl Replication {
         };
         if best_effort {
             send_best_effort(context, stream, out, watermark, event);
+            self.review_filters(context, class);
             return None;
         }
         // The number is not used up. A stream without followers costs nothing, and its beginning is
@@ -64,46 +67,55 @@ impl Replication {
         }
         out.last += 1;
         out.appended_at = context.now;
+        let first_kept = if out.is_filtered() { context.peers.first_in_history(stream) } else { None };
+        let surroundings = (context.objects, context.now, context.peers.limits.filter_window);
+        let filtered = out.select(surroundings, (class, event), (Some(out.last), first_kept));
         context.peers.append(
             (context.now, &mut *context.timers),
             (stream, context.objects.node),
-            out.last,
+            (out.last, &filtered),
             |buffer| {
                 Framed::write(buffer, watermark, event);
             },
         );
         announce_soon(out, context.timers, stream, context.now);
-        Some(out.last)
+        let number = out.last;
+        self.review_filters(context, class);
+        Some(number)
     }
 
     /// Announces the high-water mark of a stream, whose time has come.
     pub(crate) fn announce_due(&mut self, context: &mut Context<'_>, class: PublishedClass) {
         let stream = self.stream(class);
         let Some(out) = self.outbound.get_mut(&class) else { return };
-        let Some(&wait) = ANNOUNCE.get(usize::from(out.announced)) else { return };
         if out.followers.is_empty() {
             return;
         }
-        if out.appended_at + wait > context.now {
-            context.timers.set(Timer::HighWater(stream), out.appended_at + wait);
-            return;
+        let is_due = out.announcement().is_some_and(|at| at <= context.now);
+        out.announced += u8::from(is_due);
+        let (next, last) = (out.announcement(), out.last);
+        if is_due && next.is_none() {
+            for follower in out.followers.iter().copied().collect::<Vec<_>>() {
+                self.announce_surely(context, class, follower);
+            }
+        } else {
+            if is_due {
+                let kind = Kind::HighWater { relevant: last, last };
+                context.peers.send(Packet::new(stream, context.objects.node, kind, Bytes::new()));
+            }
+            self.announce_to_filtered(context, stream);
         }
-        out.announced += 1;
-        let last = out.last;
-        if let Some(&next) = ANNOUNCE.get(usize::from(out.announced)) {
-            context.peers.send(Packet::new(
-                stream,
-                context.objects.node,
-                Kind::HighWater(last),
-                Bytes::new(),
-            ));
-            context.timers.set(Timer::HighWater(stream), out.appended_at + next);
-            return;
+        let filtered = self.outbound.get(&class).and_then(Outbound::next_announcement);
+        if let Some(at) = next.into_iter().chain(filtered).min() {
+            context.timers.set(Timer::HighWater(stream), at);
         }
-        let followers: Vec<_> = out.followers.iter().copied().collect();
-        for follower in followers {
-            self.send(context, follower, class, StreamMessage::HighWater { last });
-        }
+    }
+
+    /// Announces the high-water mark of a stream to a follower by a message that is not lost.
+    fn announce_surely(&self, context: &mut Context<'_>, class: PublishedClass, to: NodeId) {
+        let Some(out) = self.outbound.get(&class) else { return };
+        let relevant = out.sent_to(to).map_or(out.last, |sent| sent.last);
+        self.send(context, to, class, StreamMessage::HighWater { relevant, last: out.last });
     }
 
     /// Announces high-water marks again, because the paths through the network or the followers
@@ -147,16 +159,23 @@ impl Replication {
     }
 }
 
+impl Outbound {
+    /// When the high-water mark is announced next.
+    fn announcement(&self) -> Option<Moment> {
+        Some(self.appended_at + *ANNOUNCE.get(usize::from(self.announced))?)
+    }
+}
+
 /// Whether some other node receives a best-effort message. It is not kept, so otherwise it is not
 /// even encoded.
 fn is_wanted(context: &Context<'_>, stream: StreamId, out: &Outbound) -> bool {
-    !out.followers.is_empty() && context.peers.wanted.contains(&stream.topic())
+    !out.followers.is_empty() && (context.peers.wanted.contains(&stream.topic()) || out.is_filtered())
 }
 
 fn send_best_effort(
     context: &mut Context<'_>,
     stream: StreamId,
-    out: &Outbound,
+    out: &mut Outbound,
     watermark: Watermark,
     event: &StreamEvent,
 ) {
@@ -165,8 +184,15 @@ fn send_best_effort(
         _ => 0,
     };
     context.peers.counters.best_effort += 1;
-    let kind = Kind::BestEffort { after: out.last, key };
-    context.peers.send(Packet::new(stream, context.objects.node, kind, Framed::encode(watermark, event)));
+    let (kind, node) =
+        (Kind::BestEffort { after: out.last, switch: out.switches, key }, context.objects.node);
+    let body = Framed::encode(watermark, event);
+    let surroundings = (context.objects, context.now, context.peers.limits.filter_window);
+    for Selected { to, after, .. } in out.select(surroundings, (stream.class, event), (None, None)) {
+        let kind = Kind::BestEffort { after, switch: out.switches, key };
+        context.peers.send(Packet::to_node(stream, (node, to), kind, body.clone()));
+    }
+    context.peers.send(Packet::new(stream, node, kind, body));
 }
 
 /// Sets the timer of the first announcement. A running timer is left alone: when it is due, it

@@ -8,7 +8,7 @@
 //! is written.
 
 use crate::control::NodeId;
-use crate::wire::{Kind, Packet, StreamId, put_message};
+use crate::wire::{FilteredMessage, Kind, Packet, StreamId, put_message};
 use base::Moment;
 use bytes::Bytes;
 
@@ -78,6 +78,41 @@ impl Batch {
         let head = if messages[0] < 0x80 { 1 } else { LENGTH_BYTES };
         let message = Bytes::copy_from_slice(&messages[head..]);
         (Packet::new(stream, sender, Kind::Numbered(first), message), messages)
+    }
+}
+
+/// A packet for one node that can still grow: messages of a stream that this node wants.
+#[derive(Debug)]
+pub(crate) struct FilteredBatch {
+    sender: NodeId,
+    /// The message for this node before the first one here.
+    after: u64,
+    last: u64,
+    messages: Vec<u8>,
+}
+
+impl FilteredBatch {
+    /// Begins a batch after message `after`.
+    pub(crate) fn begin(sender: NodeId, after: u64) -> Self {
+        Self { sender, after, last: after, messages: Vec::new() }
+    }
+
+    /// Adds message `number`, with which regions leave the receiver (`is_away`) or not.
+    pub(crate) fn add(&mut self, number: u64, is_away: bool, body: &[u8]) {
+        let irrelevant = number - self.last - 1;
+        FilteredMessage { irrelevant, is_away, body }.put(&mut self.messages);
+        self.last = number;
+    }
+
+    /// Whether a message that follows message `after` for this node may be added.
+    pub(crate) fn has_room(&self, after: u64, bytes: usize) -> bool {
+        after == self.last && (self.messages.is_empty() || self.messages.len() + bytes < BATCH_BYTES_MAX)
+    }
+
+    /// The packet to send to a node.
+    pub(crate) fn into_packet(self, stream: StreamId, to: NodeId) -> Packet {
+        let kind = Kind::Filtered { after: self.after };
+        Packet::to_node(stream, (self.sender, to), kind, self.messages.into())
     }
 }
 

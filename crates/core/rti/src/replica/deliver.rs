@@ -2,10 +2,9 @@
 
 use super::context::Context;
 use super::replication::{ReplicaEvent, Replication};
-use super::state::Phase;
+use super::state::{Phase, Received};
 use crate::control::{NodeId, PublishedClass};
 use crate::wire::{Framed, StreamEvent};
-use bytes::Bytes;
 use router::WireError;
 
 impl Replication {
@@ -17,9 +16,9 @@ impl Replication {
         from: NodeId,
     ) -> Result<(), WireError> {
         let mut result = Ok(());
-        while let Some((number, body, framed)) = self.next_message(context, class, from) {
+        while let Some((number, message, framed)) = self.next_message(context, class, from) {
             match framed {
-                Ok(framed) => self.take_message(context, (class, from), (number, body), framed.event),
+                Ok(framed) => self.take_message(context, (class, from), (number, message), framed.event),
                 Err(error) => result = result.and(Err(error)),
             }
         }
@@ -49,7 +48,11 @@ impl Replication {
         let Some(following) = self.followed.get_mut(&stream) else { return Ok(()) };
         following.inbound.pass();
         context.peers.counters.delivered += 1;
-        self.emit(context, stream, framed?.event);
+        let event = framed?.event;
+        if event.concerns_all() {
+            following.last_for_all = following.inbound.delivered();
+        }
+        self.emit(context, stream, event);
         Ok(())
     }
 
@@ -59,9 +62,8 @@ impl Replication {
         context: &mut Context<'_>,
         class: PublishedClass,
         from: NodeId,
-    ) -> Option<(u64, Bytes, Result<Framed, WireError>)> {
-        let body = self.followed.get(&(class, from))?.inbound.peek()?;
-        let framed = Framed::decode(body.clone());
+    ) -> Option<(u64, Received, Result<Framed, WireError>)> {
+        let framed = self.followed.get(&(class, from))?.inbound.peek()?.decode();
         if let Ok(framed) = &framed
             && !self.may_take(framed.watermark)
         {
@@ -70,9 +72,14 @@ impl Replication {
             context.peers.blocked = true;
             return None;
         }
-        let (number, body) = self.followed.get_mut(&(class, from))?.inbound.pop()?;
+        let following = self.followed.get_mut(&(class, from))?;
+        let (number, message) = following.inbound.pop()?;
+        if following.inbound.delivered() > number {
+            // Irrelevant messages behind it were passed over.
+            self.moved.insert((class, from));
+        }
         context.peers.counters.delivered += 1;
-        Some((number, body, framed))
+        Some((number, message, framed))
     }
 
     /// Handles the next message of a stream, unless a part of a snapshot includes it or will
@@ -81,16 +88,19 @@ impl Replication {
         &mut self,
         context: &mut Context<'_>,
         stream: (PublishedClass, NodeId),
-        (number, body): (u64, Bytes),
+        (number, message): (u64, Received),
         event: StreamEvent,
     ) {
         let Some(following) = self.followed.get_mut(&stream) else { return };
+        if event.concerns_all() {
+            following.last_for_all = number;
+        }
         if let Some(instance) = event.instance() {
             if let Phase::Snapshot { until, deferred } = &mut following.phase
                 && instance > *until
             {
                 // The part with this instance is still to come, and may be older than the event.
-                deferred.push(number, body);
+                deferred.push(number, message);
                 return;
             }
             // The snapshot of this instance was taken later: it already has the effect of the

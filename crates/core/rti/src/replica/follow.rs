@@ -3,12 +3,11 @@
 use super::context::{Context, Timer};
 use super::peers::Outgoing;
 use super::replication::{ReplicaEvent, Replication};
-use super::state::{Deferred, Following, Phase};
+use super::state::{Deferred, Following, InboundFilter, Phase, Received};
 use crate::control::{NodeId, PublishedClass};
 use crate::object::apply::SnapshotRange;
 use crate::proposal::CallerId;
-use crate::wire::{Record, StreamMessage};
-use bytes::Bytes;
+use crate::wire::{NetTopic, Record, StreamMessage};
 use hla::handle::ObjectInstanceHandle;
 use router::WireError;
 use std::collections::BTreeSet;
@@ -17,6 +16,11 @@ use std::time::Duration;
 /// How long after a refusal a node is asked again. Its own publication is committed within a round
 /// trip to the majority.
 const REFUSED_WAIT: Duration = Duration::from_secs(1);
+
+/// How long messages, interests and withdrawals of interests take through the routers at most. A node
+/// whose stream is filtered keeps its interest in the class for so long, and declares it so long before
+/// the filter ends: best-effort messages would otherwise be lost.
+const SWITCH_WAIT: Duration = Duration::from_secs(2);
 
 /// Greater than the handle of any instance.
 const LAST: ObjectInstanceHandle = ObjectInstanceHandle(u64::MAX);
@@ -64,13 +68,75 @@ impl Replication {
         }
     }
 
-    /// Declares an interest to the routers for as long as the class is wanted or followed.
-    fn refresh_interest(&mut self, context: &mut Context<'_>, class: PublishedClass) {
-        let any = context.objects.interest.covers(class)
-            || self.followed.range((class, NodeId(0))..=(class, NodeId(u16::MAX))).next().is_some();
+    /// Declares an interest to the routers for as long as the class is wanted or followed, unless all
+    /// streams of it are filtered for this node.
+    pub(super) fn refresh_interest(&mut self, context: &mut Context<'_>, class: PublishedClass) {
+        let mut followed = self.followed.range((class, NodeId(0))..=(class, NodeId(u16::MAX))).peekable();
+        let any = match followed.peek() {
+            Some(_) => followed.any(|(_, following)| !following.filter.is_settled),
+            None => context.objects.interest.covers(class),
+        };
         let changed = if any { self.interested.insert(class) } else { self.interested.remove(&class) };
         if changed {
             context.peers.emit(Outgoing::Interest { topic: self.stream(class).topic(), any });
+        }
+        // Costs nothing as long as no other node advertises messages for this one.
+        if self.interested_as.is_none() && !self.followed.is_empty() {
+            let node = context.objects.node;
+            self.interested_as = Some(node);
+            let topic = NetTopic::Node(self.execution, node);
+            context.peers.emit(Outgoing::Interest { topic, any: true });
+        }
+    }
+
+    /// The sender of a stream is about to filter it for this node, or no longer to do so. In that case
+    /// the interest in the class must have reached the routers first.
+    pub(super) fn prepare_switch(
+        &mut self,
+        context: &mut Context<'_>,
+        (class, from): (PublishedClass, NodeId),
+        (number, filtered): (u64, bool),
+    ) {
+        let following = self.followed.get_mut(&(class, from)).filter(|following| following.takes());
+        let Some(following) = following else { return };
+        tracing::debug!(?class, %from, number, filtered, "ready for a switch of this stream");
+        if filtered {
+            following.filter = InboundFilter { switches: number..u64::MAX, ..InboundFilter::default() };
+            self.send(context, from, class, StreamMessage::Ready { number });
+        } else {
+            let filter = &mut following.filter;
+            filter.switches.end = number;
+            (filter.after, filter.is_settled, filter.ready_for) = (None, false, Some(number));
+            self.refresh_interest(context, class);
+            context.timers.set(Timer::Switch(self.stream(class), from), context.now + SWITCH_WAIT);
+        }
+    }
+
+    /// The sender of a stream filters it for this node from now on.
+    pub(super) fn switched(
+        &mut self,
+        context: &mut Context<'_>,
+        (class, from): (PublishedClass, NodeId),
+        after: u64,
+    ) {
+        let following = self.followed.get_mut(&(class, from)).filter(|following| following.takes());
+        if let Some(following) = following {
+            following.filter.after = Some(after);
+            let number = following.filter.switches.start;
+            self.send(context, from, class, StreamMessage::Ready { number });
+            context.timers.set(Timer::Switch(self.stream(class), from), context.now + SWITCH_WAIT);
+        }
+    }
+
+    /// The routers have had the time to follow a switch.
+    pub(crate) fn switch_due(&mut self, context: &mut Context<'_>, class: PublishedClass, from: NodeId) {
+        let Some(following) = self.followed.get_mut(&(class, from)) else { return };
+        let filter = &mut following.filter;
+        if let Some(number) = filter.ready_for.take() {
+            self.send(context, from, class, StreamMessage::Ready { number });
+        } else if filter.after.is_some() {
+            filter.is_settled = true;
+            self.refresh_interest(context, class);
         }
     }
 
@@ -96,7 +162,7 @@ impl Replication {
         self.followed.insert((class, node), leaving);
         self.moved.insert((class, node));
         // The gap of a stream that is not followed any longer needs no repair.
-        context.timers.clear(Timer::Follow(self.stream(class), node));
+        self.clear_timers(context, class, node);
         self.send(context, node, class, StreamMessage::Detach);
     }
 
@@ -138,15 +204,15 @@ impl Replication {
     pub(super) fn take_snapshot_part(
         &mut self,
         context: &mut Context<'_>,
-        class: PublishedClass,
-        from: NodeId,
-        part: (u64, Option<ObjectInstanceHandle>, Vec<Record>, bool),
+        (class, from): (PublishedClass, NodeId),
+        (at, for_all): (u64, u64),
+        (until, records, replay): (Option<ObjectInstanceHandle>, Vec<Record>, bool),
     ) -> Result<(), WireError> {
-        let (at, until, records, replay) = part;
         let Some(following) = self.followed.get_mut(&(class, from)) else { return Ok(()) };
         let (after, deferred) = match &mut following.phase {
             Phase::Asked => {
                 following.inbound.start(context.now, at, context.peers.patience());
+                following.last_for_all = for_all;
                 (ObjectInstanceHandle::INVALID, Deferred::new(&context.peers.buffers))
             }
             Phase::Snapshot { until, deferred } => {
@@ -176,8 +242,8 @@ impl Replication {
             self.events.push_back(ReplicaEvent::Live { class, from });
         }
         let mut result = Ok(());
-        for (number, body) in deferred.into_messages() {
-            result = result.and(self.take_deferred(class, from, number, body));
+        for (number, message) in deferred.into_messages() {
+            result = result.and(self.take_deferred(class, from, number, &message));
         }
         result.and(self.deliver(context, class, from))
     }
@@ -262,9 +328,9 @@ impl Replication {
         class: PublishedClass,
         from: NodeId,
         number: u64,
-        body: Bytes,
+        message: &Received,
     ) -> Result<(), WireError> {
-        let framed = crate::wire::Framed::decode(body)?;
+        let framed = message.decode()?;
         let following = self.followed.get(&(class, from));
         let (Some(following), Some(instance)) = (following, framed.event.instance()) else {
             return Ok(());

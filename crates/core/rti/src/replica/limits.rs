@@ -25,6 +25,9 @@ pub struct NetworkLimits {
     /// How long a new stream is kept from its beginning, for nodes that have yet to learn of it.
     /// Default 5 s.
     pub begin_kept: Duration,
+    /// Messages of a stream after which the sender decides again which followers get only the part of
+    /// it that they want. Default 64.
+    pub filter_window: u32,
     /// How long a new home waits for instances of a dead node before it frees the names of those
     /// that no node had. Default 5 s.
     pub adoption_wait: Duration,
@@ -40,6 +43,7 @@ impl Default for NetworkLimits {
             reorder_wait: Duration::from_millis(20),
             part_bytes: 256 << 10,
             begin_kept: Duration::from_secs(5),
+            filter_window: 64,
             adoption_wait: Duration::from_secs(5),
         }
     }

@@ -12,7 +12,8 @@
 //!   as one packet;
 //! - `serve`: snapshots and repairs for followers; `publish`: the streams of this node;
 //! - `follow`: the streams that this node follows; `receive`, `deliver`: messages in order;
-//! - `narrow`: what no other node wants, and stays here;
+//! - `narrow`: what no other node wants, and stays here; `filter`: followers that want a part of a
+//!   stream; `away`: regions of which these have lost sight;
 //! - `models`: the extension of the object model that a message needs;
 //! - [`peers`]: the connection to other nodes, shared by all executions; `stream`: history,
 //!   ordering, peer sessions.
@@ -20,9 +21,11 @@
 //! A node without a network has all of it, idle: no stream is open, and none is followed.
 
 mod append;
+mod away;
 mod batch;
 pub(crate) mod context;
 mod deliver;
+mod filter;
 mod follow;
 mod limits;
 mod models;

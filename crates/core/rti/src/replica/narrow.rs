@@ -56,11 +56,11 @@ impl Outbound {
         if payload.regions.is_empty() {
             return Remainder::Everything;
         }
-        objects.refresh_wanted_interactions(&mut self.wanted_interactions, class);
-        let summaries = self.wanted_interactions.regions.as_ref();
-        let reaches =
-            |summaries: &Vec<_>| objects.reaches_interaction_summary(class, &payload.regions, summaries);
-        if summaries.is_none_or(reaches) { Remainder::Everything } else { Remainder::Nothing }
+        objects.refresh_wanted_interactions(&mut self.wanted_interactions, class, None);
+        match objects.reaches_interaction(class, &self.wanted_interactions, payload) {
+            true => Remainder::Everything,
+            false => Remainder::Nothing,
+        }
     }
 
     fn narrow_update(
@@ -70,17 +70,13 @@ impl Outbound {
         payload: &Payload,
         best_effort: bool,
     ) -> Remainder {
-        objects.refresh_wanted(&mut self.wanted, class);
+        objects.refresh_wanted(&mut self.wanted, class, None);
         let values = &payload.values;
         let mut left: Part = 0;
         for (at, value) in values.iter().enumerate() {
             let attribute = AttributeHandle(value.handle);
             let Some(wanted) = self.wanted.attribute(attribute) else { continue };
-            // The default region overlaps every region.
-            let summaries = wanted.regions.as_ref().filter(|_| !payload.regions.is_empty());
-            let reaches =
-                |summaries: &Vec<_>| objects.reaches_summary((class, attribute), &payload.regions, summaries);
-            if !summaries.is_none_or(reaches) {
+            if !objects.reaches_attribute((class, attribute), wanted, &payload.regions) {
                 continue;
             }
             let rate = wanted.how.rate.filter(|_| best_effort);

@@ -1,7 +1,7 @@
 //! The connection to other nodes: packets, peer messages, history. All federation executions share
 //! it.
 
-use super::batch::{ALONE_BYTES, Batch};
+use super::batch::{ALONE_BYTES, Batch, FilteredBatch};
 use super::context::Timer;
 use super::limits::NetworkLimits;
 pub(crate) use super::stream::Lane;
@@ -82,6 +82,16 @@ const REQUESTS_BYTES_MAX: usize = 4 << 20;
 /// delay no one.
 const URGENT_BYTES: usize = 4 << 10;
 
+/// A filtered follower that wants a message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Selected {
+    pub(crate) to: NodeId,
+    /// The number of the message for it before this one.
+    pub(crate) after: u64,
+    /// See [`StreamEvent::Regions`](crate::wire::StreamEvent::Regions).
+    pub(crate) is_away: bool,
+}
+
 /// The other nodes, and the connection to them.
 pub(crate) struct Peers {
     pub(crate) limits: NetworkLimits,
@@ -106,6 +116,8 @@ pub(crate) struct Peers {
     outgoing: VecDeque<Outgoing>,
     /// Messages that leave after all others, and that the next message may join.
     batch: Option<Batch>,
+    /// Messages for single nodes, which leave with the batch.
+    filtered: BTreeMap<(StreamId, NodeId), FilteredBatch>,
     /// Buffer in which a message is written.
     scratch: Vec<u8>,
     /// The buffer of the next batch.
@@ -129,6 +141,7 @@ impl Peers {
             dirty: BTreeSet::new(),
             outgoing: VecDeque::new(),
             batch: None,
+            filtered: BTreeMap::new(),
             scratch: Vec::new(),
             spare: Vec::new(),
             gone: BTreeSet::new(),
@@ -170,13 +183,14 @@ impl Peers {
     }
 
     /// Keeps a numbered message, and sends it if the routers report an interest in it. A follower
-    /// whose interest they do not know learns of the message from the high-water mark. `write`
+    /// whose interest they do not know learns of the message from the high-water mark. `filtered` are
+    /// the nodes that want it among those that get their part of the stream by their own topic. `write`
     /// encodes the message.
     pub(crate) fn append(
         &mut self,
         (now, timers): (Moment, &mut Deadlines<Timer>),
         (stream, sender): (StreamId, NodeId),
-        number: u64,
+        (number, filtered): (u64, &[Selected]),
         write: impl FnOnce(&mut Vec<u8>),
     ) {
         let wanted = self.wanted.contains(&stream.topic());
@@ -184,6 +198,9 @@ impl Peers {
         self.counters.sent += u64::from(wanted);
         self.scratch.clear();
         write(&mut self.scratch);
+        for &selected in filtered {
+            self.append_filtered((stream, sender), selected, number);
+        }
         let message = &self.scratch;
         if self.batch.as_mut().is_some_and(|batch| batch.add(stream, number, wanted, message)) {
             return;
@@ -205,6 +222,26 @@ impl Peers {
         }
     }
 
+    /// Adds the message in the buffer to the packet for one node, if the routers report its interest.
+    fn append_filtered(
+        &mut self,
+        (stream, sender): (StreamId, NodeId),
+        Selected { to, after, is_away }: Selected,
+        number: u64,
+    ) {
+        if !self.wanted.contains(&NetTopic::Node(stream.execution, to)) {
+            return;
+        }
+        self.counters.sent += 1;
+        let begin = || FilteredBatch::begin(sender, after);
+        let batch = self.filtered.entry((stream, to)).or_insert_with(begin);
+        if !batch.has_room(after, self.scratch.len()) {
+            let full = std::mem::replace(batch, begin());
+            self.outgoing.push_back(Outgoing::Publish(full.into_packet(stream, to)));
+        }
+        batch.add(number, is_away, &self.scratch);
+    }
+
     /// Sends a packet that is not kept, if any node wants it.
     pub(crate) fn send(&mut self, packet: Packet) {
         if self.wanted.contains(&packet.topic) {
@@ -215,6 +252,9 @@ impl Peers {
 
     /// Closes the current batch.
     pub(crate) fn end_batch(&mut self) {
+        while let Some(((stream, to), batch)) = self.filtered.pop_first() {
+            self.outgoing.push_back(Outgoing::Publish(batch.into_packet(stream, to)));
+        }
         let Some(batch) = self.batch.take() else { return };
         let (at, first, count, wanted) = (batch.at, batch.first, batch.count, batch.wanted);
         let stream = batch.stream();
@@ -224,6 +264,11 @@ impl Peers {
         if wanted {
             self.outgoing.push_back(Outgoing::Publish(packet));
         }
+    }
+
+    /// Number of the first message of a stream that is kept, the current batch aside.
+    pub(crate) fn first_in_history(&self, stream: StreamId) -> Option<u64> {
+        self.history.first(stream)
     }
 
     /// Number of the first message that is kept of a stream.
@@ -274,7 +319,10 @@ impl Peers {
     }
 
     pub(crate) fn has_outgoing(&self) -> bool {
-        !self.outgoing.is_empty() || self.batch.is_some() || !self.dirty.is_empty()
+        !self.outgoing.is_empty()
+            || self.batch.is_some()
+            || !self.filtered.is_empty()
+            || !self.dirty.is_empty()
     }
 
     /// The next output, except the current batch.

@@ -2,9 +2,11 @@
 
 use super::context::Context;
 use super::replication::{FollowerChange, ReplicaEvent, Replication};
-use super::state::Phase;
+use super::state::{Phase, Received};
 use crate::control::{NodeId, PublishedClass};
-use crate::wire::{Framed, Kind, PACKET_OVERHEAD, Packet, StreamMessage, messages};
+use crate::wire::{
+    FilteredMessage, Framed, Kind, PACKET_OVERHEAD, Packet, StreamMessage, filtered_messages, messages,
+};
 use bytes::Bytes;
 use router::{Message as _, WireError};
 
@@ -19,26 +21,29 @@ impl Replication {
         packet: Packet,
     ) -> Result<(), WireError> {
         let stream = (packet.stream, packet.sender());
+        if !packet.is_for_one() && self.comes_filtered(stream, packet.kind) {
+            return Ok(());
+        }
         match packet.kind {
             Kind::Numbered(number) => {
                 let bytes = packet.bytes();
-                self.take_numbered(context, stream, number, packet.body, Some(bytes))
+                let message = Received { body: packet.body, is_away: false };
+                self.take_numbered(context, stream, number, message, Some(bytes))
             }
             Kind::Batch(first) => {
                 // One malformed message does not cost the others of its batch: they would only be
                 // requested again.
                 let mut taken = Ok(());
                 for (number, message) in (first..).zip(messages(packet.body)) {
-                    taken = taken.and(
-                        message.and_then(|body| self.take_numbered(context, stream, number, body, None)),
-                    );
+                    taken = taken.and(message.and_then(|body| {
+                        let message = Received { body, is_away: false };
+                        self.take_numbered(context, stream, number, message, None)
+                    }));
                 }
                 taken
             }
-            Kind::HighWater(last) => {
-                self.take_high_water(context, stream, last);
-                Ok(())
-            }
+            Kind::Filtered { after } => self.take_filtered(context, stream, after, packet.body),
+            Kind::HighWater { relevant, last } => self.take_high_water(context, stream, (relevant, last)),
             Kind::BestEffort { after, .. } => self.take_best_effort(context, stream, after, packet.body),
         }
     }
@@ -64,8 +69,8 @@ impl Replication {
                 return Ok(FollowerChange::Detached { followed });
             }
             StreamMessage::Detached => self.detached(context, class, from),
-            StreamMessage::SnapshotPart { at, until, records, replay } => {
-                self.take_snapshot_part(context, class, from, (at, until, records, replay))?;
+            StreamMessage::SnapshotPart { at, for_all, until, records, replay } => {
+                self.take_snapshot_part(context, (class, from), (at, for_all), (until, records, replay))?;
             }
             StreamMessage::SnapshotNext { after } => self.send_snapshot_part(context, class, from, after),
             StreamMessage::Refused => self.refused(context, class, from),
@@ -74,7 +79,17 @@ impl Replication {
                 self.take_repair(context, (class, from), first, messages)?;
             }
             StreamMessage::Unavailable => self.unavailable(context, class, from),
-            StreamMessage::HighWater { last } => self.take_high_water(context, (class, from), last),
+            StreamMessage::HighWater { relevant, last } => {
+                self.take_high_water(context, (class, from), (relevant, last))?;
+            }
+            StreamMessage::Switch { number, filtered } => {
+                self.prepare_switch(context, (class, from), (number, filtered));
+            }
+            StreamMessage::Ready { number } => self.switch(context, (class, from), number),
+            StreamMessage::Filtered { after } => self.switched(context, (class, from), after),
+            StreamMessage::FilteredRepair { first, last, messages } => {
+                self.take_filtered_repair(context, (class, from), (first, last), messages)?;
+            }
         }
         Ok(FollowerChange::None)
     }
@@ -86,7 +101,7 @@ impl Replication {
         context: &mut Context<'_>,
         stream: (PublishedClass, NodeId),
         number: u64,
-        body: Bytes,
+        mut message: Received,
         bytes: Option<usize>,
     ) -> Result<(), WireError> {
         let following = self.followed.get(&stream).filter(|following| following.takes());
@@ -96,28 +111,91 @@ impl Replication {
             && following.as_of.is_empty()
             && following.inbound.is_next(number)
         {
-            let framed = Framed::decode(body.clone());
+            let framed = message.decode();
             if framed.as_ref().map_or(true, |framed| self.may_take(framed.watermark)) {
                 return self.pass(context, stream, framed);
             }
         }
         let Some(following) = self.followed.get_mut(&stream) else { return Ok(()) };
-        let (body, bytes) = match bytes {
-            Some(bytes) => (body, bytes),
-            None => (Bytes::copy_from_slice(&body), body.len() + PACKET_OVERHEAD),
-        };
-        following.inbound.take(context.now, number, body, bytes, context.peers.patience());
+        let bytes = bytes.unwrap_or_else(|| {
+            message.body = Bytes::copy_from_slice(&message.body);
+            message.body.len() + PACKET_OVERHEAD
+        });
+        following.inbound.take(context.now, number, message, bytes, context.peers.patience());
         self.deliver(context, stream.0, stream.1)
     }
 
-    /// Handles the announcement of a stream's high-water mark.
-    fn take_high_water(&mut self, context: &mut Context<'_>, stream: (PublishedClass, NodeId), last: u64) {
+    /// Whether what comes by the topic of a class also comes by the topic of this node, if it is wanted
+    /// here. Then it is not taken: a best-effort message would come twice, and numbered ones would seem to
+    /// be missing before the first that comes again when a link has failed.
+    fn comes_filtered(&self, stream: (PublishedClass, NodeId), kind: Kind) -> bool {
+        let Some(following) = self.followed.get(&stream) else { return false };
+        let is_after = |number: u64| following.filter.after.is_some_and(|after| number > after);
+        match kind {
+            Kind::Numbered(number) | Kind::Batch(number) => is_after(number),
+            Kind::HighWater { last, .. } => is_after(last),
+            Kind::BestEffort { switch, .. } => following.filter.switches.contains(&switch),
+            Kind::Filtered { .. } => true,
+        }
+    }
+
+    /// Handles messages for this node alone, from the one after number `after` on.
+    fn take_filtered(
+        &mut self,
+        context: &mut Context<'_>,
+        stream: (PublishedClass, NodeId),
+        mut after: u64,
+        body: Bytes,
+    ) -> Result<(), WireError> {
+        let mut taken = Ok(());
+        for message in filtered_messages(body) {
+            let FilteredMessage { irrelevant, is_away, body } = message?;
+            let number = after.saturating_add(irrelevant).saturating_add(1);
+            if irrelevant > 0 {
+                self.pass_over(context, stream, (after, number - 1));
+            }
+            let message = Received { body, is_away };
+            taken = taken.and(self.take_numbered(context, stream, number, message, None));
+            after = number;
+        }
+        taken
+    }
+
+    /// Passes over messages that hold nothing for this node: those after `relevant`, up to `last`.
+    fn pass_over(
+        &mut self,
+        context: &mut Context<'_>,
+        stream: (PublishedClass, NodeId),
+        (relevant, last): (u64, u64),
+    ) {
+        let following = self.followed.get_mut(&stream).filter(|following| following.takes());
+        let Some(following) = following else { return };
+        let (before, patience) = (following.inbound.delivered(), context.peers.patience());
+        following.inbound.take_irrelevant(context.now, relevant.saturating_add(1)..=last, patience);
+        if following.inbound.delivered() != before {
+            self.moved.insert(stream);
+        }
+    }
+
+    /// Handles the announcement of a stream's high-water mark. Messages after `relevant` hold nothing
+    /// for this node.
+    fn take_high_water(
+        &mut self,
+        context: &mut Context<'_>,
+        stream: (PublishedClass, NodeId),
+        (relevant, last): (u64, u64),
+    ) -> Result<(), WireError> {
         if let Some(following) = self.followed.get_mut(&stream)
             && following.takes()
         {
-            following.inbound.advance_high_water_mark(context.now, last, context.peers.patience());
+            following.inbound.advance_high_water_mark(context.now, relevant, context.peers.patience());
+        }
+        if relevant < last {
+            self.pass_over(context, stream, (relevant, last));
+            return self.deliver(context, stream.0, stream.1);
         }
         self.watch_gap(context, stream.0, stream.1);
+        Ok(())
     }
 
     /// Handles a best-effort message. It is dropped if it came too early or too late for the state
@@ -158,11 +236,34 @@ impl Replication {
     ) -> Result<(), WireError> {
         let following = self.followed.get_mut(&stream).filter(|following| following.takes());
         let Some(following) = following else { return Ok(()) };
-        let messages = messages.into_iter().map(|message| {
-            let bytes = message.len();
-            (message, bytes)
+        let messages = messages.into_iter().map(|body| {
+            let bytes = body.len();
+            (Received { body, is_away: false }, bytes)
         });
         following.inbound.repaired(context.now, first, messages, context.peers.patience());
+        self.deliver(context, stream.0, stream.1)
+    }
+
+    /// Handles a repair of a stream that is filtered for this node: all that messages `first` to `last`
+    /// hold for it.
+    fn take_filtered_repair(
+        &mut self,
+        context: &mut Context<'_>,
+        stream: (PublishedClass, NodeId),
+        (first, last): (u64, u64),
+        messages: Bytes,
+    ) -> Result<(), WireError> {
+        let following = self.followed.get_mut(&stream).filter(|following| following.takes());
+        let Some(following) = following else { return Ok(()) };
+        let (mut items, mut before) = (Vec::new(), first.saturating_sub(1));
+        for message in filtered_messages(messages) {
+            let FilteredMessage { irrelevant, is_away, body } = message?;
+            before = before.saturating_add(irrelevant).saturating_add(1);
+            let bytes = body.len();
+            items.push((before, Received { body, is_away }, bytes));
+        }
+        following.inbound.repaired_filtered(context.now, (first, last), items, context.peers.patience());
+        self.moved.insert(stream);
         self.deliver(context, stream.0, stream.1)
     }
 }

@@ -8,8 +8,8 @@ use crate::control::{ExecutionId, Federation, NodeId, PublishedClass};
 use crate::object::apply::SnapshotRange;
 use crate::proposal::CallerId;
 use crate::wire::{
-    Declaration, ObjectMessage, OwnershipRequest, PeerMessage, Position, Record, StreamEvent, StreamId,
-    StreamMessage, Watermark,
+    Declaration, NetTopic, ObjectMessage, OwnershipRequest, PeerMessage, Position, Record, StreamEvent,
+    StreamId, StreamMessage, Watermark,
 };
 use hla::handle::{FederateHandle, ObjectClassHandle};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -53,6 +53,12 @@ pub(crate) struct Replication {
     pub(super) followed: BTreeMap<(PublishedClass, NodeId), Following>,
     /// Interests declared to the routers.
     pub(super) interested: BTreeSet<PublishedClass>,
+    /// Whether an interest in messages for this node is declared to the routers, and which node it is.
+    pub(super) interested_as: Option<NodeId>,
+    /// Nodes to which messages are advertised by their own topics.
+    pub(super) advertised: BTreeSet<NodeId>,
+    /// Streams with filtered followers and new messages in time-stamp order.
+    pub(super) in_time: BTreeSet<PublishedClass>,
     pub(super) publishers: BTreeMap<PublishedClass, BTreeSet<NodeId>>,
     /// Number of changes of own publications that were proposed to the control plane.
     pub(super) proposed: u64,
@@ -72,6 +78,9 @@ impl Replication {
             outbound: BTreeMap::new(),
             followed: BTreeMap::new(),
             interested: BTreeSet::new(),
+            interested_as: None,
+            advertised: BTreeSet::new(),
+            in_time: BTreeSet::new(),
             publishers: BTreeMap::new(),
             proposed: 0,
             events: VecDeque::new(),
@@ -218,6 +227,7 @@ impl Replication {
             if let Some(out) = self.outbound.get_mut(&class) {
                 out.followers.remove(&gone);
             }
+            self.forget_filter(context, class, gone);
             self.release_when_idle(context, class);
         }
     }
@@ -226,10 +236,16 @@ impl Replication {
     pub(crate) fn leave_peer(&mut self, context: &mut Context<'_>, gone: NodeId) {
         let followed = self.followed.keys().filter(|(_, node)| *node == gone);
         for class in followed.map(|&(class, _)| class).collect::<Vec<_>>() {
-            context.timers.clear(Timer::Follow(self.stream(class), gone));
+            self.clear_timers(context, class, gone);
             self.followed.remove(&(class, gone));
             self.review_following(context, class, true);
         }
+    }
+
+    /// Clears the timers of a followed stream.
+    pub(super) fn clear_timers(&self, context: &mut Context<'_>, class: PublishedClass, node: NodeId) {
+        context.timers.clear(Timer::Follow(self.stream(class), node));
+        context.timers.clear(Timer::Switch(self.stream(class), node));
     }
 
     /// Ends the replication with its federation execution.
@@ -239,16 +255,26 @@ impl Replication {
             context.peers.forget_stream(stream);
             context.peers.wanted.remove(&stream.topic());
             context.timers.clear(Timer::HighWater(stream));
+            context.timers.clear(Timer::Review(stream));
             context.timers.clear(Timer::Beginning(stream));
             if out.advertised {
                 context.peers.emit(Outgoing::Advertise { topic: stream.topic(), any: false });
             }
         }
         for &(class, node) in self.followed.keys() {
-            context.timers.clear(Timer::Follow(self.stream(class), node));
+            self.clear_timers(context, class, node);
         }
         for &class in &self.interested {
             context.peers.emit(Outgoing::Interest { topic: self.stream(class).topic(), any: false });
+        }
+        let execution = self.execution;
+        if let Some(node) = self.interested_as {
+            context.peers.emit(Outgoing::Interest { topic: NetTopic::Node(execution, node), any: false });
+        }
+        for &node in &self.advertised {
+            let topic = NetTopic::Node(execution, node);
+            context.peers.wanted.remove(&topic);
+            context.peers.emit(Outgoing::Advertise { topic, any: false });
         }
         context.timers.clear(Timer::Names(self.execution));
     }

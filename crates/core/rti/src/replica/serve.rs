@@ -28,12 +28,14 @@ impl Replication {
         // Entered first: `repair` below serves followers only.
         out.followers.insert(from);
         out.served.insert(from);
-        let last = out.last;
+        let (last, for_all) = (out.last, out.last_for_all);
+        self.forget_filter(context, class, from);
         if let Some(at) = begins {
-            let part = StreamMessage::SnapshotPart { at, until: None, records: Vec::new(), replay: true };
+            let (for_all, until, records) = (for_all.min(at), None, Vec::new());
+            let part = StreamMessage::SnapshotPart { at, for_all, until, records, replay: true };
             self.send(context, from, class, part);
             if last > at {
-                self.send(context, from, class, StreamMessage::HighWater { last });
+                self.send(context, from, class, StreamMessage::HighWater { relevant: last, last });
                 self.repair(context, class, from, at + 1, last);
             }
         } else {
@@ -51,14 +53,16 @@ impl Replication {
         to: NodeId,
         after: ObjectInstanceHandle,
     ) {
-        let Some(at) = self.outbound.get(&class).map(|out| out.last) else { return };
+        let position = self.outbound.get(&class).map(|out| (out.last, out.last_for_all));
+        let Some((at, for_all)) = position else { return };
         let (records, until) = match class {
             PublishedClass::Objects(class) => {
                 context.objects.records_after(class, after, context.peers.limits.part_bytes)
             }
             PublishedClass::Interactions(_) | PublishedClass::Directed => (Vec::new(), None),
         };
-        self.send(context, to, class, StreamMessage::SnapshotPart { at, until, records, replay: false });
+        let part = StreamMessage::SnapshotPart { at, for_all, until, records, replay: false };
+        self.send(context, to, class, part);
     }
 
     /// Another node no longer follows a stream. Returns the classes that it still follows.
@@ -82,6 +86,7 @@ impl Replication {
                 context.timers.set(Timer::Beginning(stream), context.now + context.peers.limits.history_age);
             }
         }
+        self.forget_filter(context, class, from);
         self.release_when_idle(context, class);
         self.send(context, from, class, StreamMessage::Detached);
         let followed = self.outbound.iter().filter(|(_, out)| out.followers.contains(&from));
@@ -102,6 +107,10 @@ impl Replication {
         if !follows || first > last {
             return;
         }
+        if let Some(repair) = self.filtered_repair(context, (class, to), (first, last)) {
+            return self.send(context, to, class, repair);
+        }
+        let last = last.min(self.unfiltered_until(class, to));
         let message = match context.peers.kept(self.stream(class), first..=last) {
             Ok(messages) => {
                 context.peers.counters.repaired += messages.len() as u64;

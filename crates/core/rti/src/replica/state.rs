@@ -1,13 +1,17 @@
 //! The state of streams: those of this node, and those that it follows.
 
+use super::filter::Filter;
 use super::stream::{BufferTotal, BufferedBytes, Inbound};
 use crate::control::NodeId;
 use crate::object::reduction::Reduction;
 use crate::object::wanted::{Wanted, WantedInteractions};
+use crate::wire::{Framed, StreamEvent};
 use base::Moment;
 use bytes::Bytes;
 use hla::handle::ObjectInstanceHandle;
-use std::collections::BTreeSet;
+use router::WireError;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// How long the beginning of a stream is kept for nodes that have yet to learn of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +45,19 @@ pub(crate) struct Outbound {
     pub(crate) followers: BTreeSet<NodeId>,
     pub(super) wanted: Wanted,
     pub(super) wanted_interactions: WantedInteractions,
+    /// The followers that want a part of the stream.
+    pub(super) filters: BTreeMap<NodeId, Filter>,
+    /// The number of changes of subscriptions elsewhere that the filters regard; 0: the followers have
+    /// changed.
+    pub(super) filters_version: u64,
+    /// Some filter is to be reviewed.
+    pub(super) filters_due: bool,
+    /// How often the stream was switched: a follower was filtered, or no longer.
+    pub(super) switches: u64,
+    /// The follower that is asked whether it is ready for the next switch.
+    pub(super) switching: Option<NodeId>,
+    /// Number of the last message that all followers have got.
+    pub(super) last_for_all: u64,
     /// When values that are wanted at a reduced rate were last sent.
     pub(super) reduction: Reduction,
     /// Number of announcements of the high-water mark since the last message.
@@ -61,6 +78,12 @@ impl Default for Outbound {
             followers: BTreeSet::new(),
             wanted: Wanted::default(),
             wanted_interactions: WantedInteractions::default(),
+            filters: BTreeMap::new(),
+            filters_version: 0,
+            filters_due: false,
+            switches: 0,
+            switching: None,
+            last_for_all: 0,
             reduction: Reduction::default(),
             announced: 0,
             appended_at: Moment::ZERO,
@@ -101,7 +124,7 @@ pub(crate) enum Phase {
 /// Messages that wait for a part of a snapshot, with their numbers.
 #[derive(Debug)]
 pub(crate) struct Deferred {
-    messages: Vec<(u64, Bytes)>,
+    messages: Vec<(u64, Received)>,
     bytes: BufferedBytes,
 }
 
@@ -110,13 +133,50 @@ impl Deferred {
         Self { messages: Vec::new(), bytes: total.part() }
     }
 
-    pub(crate) fn push(&mut self, number: u64, body: Bytes) {
-        self.bytes.add(body.len());
-        self.messages.push((number, body));
+    pub(crate) fn push(&mut self, number: u64, message: Received) {
+        self.bytes.add(message.body.len());
+        self.messages.push((number, message));
     }
 
-    pub(crate) fn into_messages(self) -> Vec<(u64, Bytes)> {
+    pub(crate) fn into_messages(self) -> Vec<(u64, Received)> {
         self.messages
+    }
+}
+
+/// A message of a stream, as it was received.
+#[derive(Clone, Debug)]
+pub(crate) struct Received {
+    pub(crate) body: Bytes,
+    /// See [`StreamEvent::Regions`].
+    pub(crate) is_away: bool,
+}
+
+impl Received {
+    pub(crate) fn decode(&self) -> Result<Framed, WireError> {
+        let mut framed = Framed::decode(self.body.clone())?;
+        if let StreamEvent::Regions { is_away, .. } = &mut framed.event {
+            *is_away = self.is_away;
+        }
+        Ok(framed)
+    }
+}
+
+/// How the sender of a stream filters it for this node.
+#[derive(Debug)]
+pub(crate) struct InboundFilter {
+    /// From the first of these switches on, until the second one, the stream is filtered for this node.
+    pub(super) switches: Range<u64>,
+    /// Messages after this number come by the topic of this node, without those that nobody here wants.
+    pub(super) after: Option<u64>,
+    /// All that was sent by the topic of the class before has arrived, or is lost.
+    pub(super) is_settled: bool,
+    /// This node will be ready for this switch.
+    pub(super) ready_for: Option<u64>,
+}
+
+impl Default for InboundFilter {
+    fn default() -> Self {
+        Self { switches: u64::MAX..u64::MAX, after: None, is_settled: false, ready_for: None }
     }
 }
 
@@ -124,7 +184,11 @@ impl Deferred {
 #[derive(Debug)]
 pub(crate) struct Following {
     pub(crate) phase: Phase,
-    pub(crate) inbound: Inbound<Bytes>,
+    pub(crate) inbound: Inbound<Received>,
+    pub(crate) filter: InboundFilter,
+    /// Number of the last message here that concerns all followers, or of the message after which
+    /// delivery started.
+    pub(crate) last_for_all: u64,
     /// Instances up to each handle are as of the number: they already include older messages.
     /// Ascending by handle, and empty once all of these messages were delivered.
     pub(crate) as_of: Vec<(ObjectInstanceHandle, u64)>,
@@ -132,7 +196,14 @@ pub(crate) struct Following {
 
 impl Following {
     pub(crate) fn new(total: &BufferTotal) -> Self {
-        Self { phase: Phase::Asked, inbound: Inbound::new(total), as_of: Vec::new() }
+        let inbound = Inbound::new(total);
+        Self {
+            phase: Phase::Asked,
+            inbound,
+            filter: InboundFilter::default(),
+            last_for_all: 0,
+            as_of: Vec::new(),
+        }
     }
 
     /// Whether messages are accepted.

@@ -47,7 +47,13 @@ impl World {
     fn follow(&mut self, class: PublishedClass) {
         self.act(|r, context| {
             r.publishers_changed(context, PEER, class, true);
-            let part = StreamMessage::SnapshotPart { at: 0, until: None, records: Vec::new(), replay: true };
+            let part = StreamMessage::SnapshotPart {
+                at: 0,
+                for_all: 0,
+                until: None,
+                records: Vec::new(),
+                replay: true,
+            };
             r.handle_message(context, (class, PEER), part).unwrap();
         });
         self.events();

@@ -11,7 +11,7 @@ use crate::replica::replication::{FollowerChange, ReplicaEvent, Replication};
 use crate::replica::time::TimeStreams;
 use crate::services::query_answer;
 use crate::time::{TimeEvent, TimeInput, TimeManager, TimedMessage};
-use crate::wire::{PeerMessage, StreamEvent, StreamMessage};
+use crate::wire::{ObjectMessage, PeerMessage, StreamEvent, StreamMessage};
 use hla::fom::{Edition, Fdd};
 use hla::handle::FederateHandle;
 use router::WireError;
@@ -189,6 +189,7 @@ impl Execution {
     /// node may receive it.
     fn note_appended(&mut self, class: PublishedClass, event: &StreamEvent, number: Option<u64>) {
         let Some(number) = number else { return };
+        self.replication.note_in_time(class);
         let stamp = event.stamp_in_time();
         let time = stamp.and_then(|stamp| self.objects.time.decode_time(&stamp.time).ok());
         self.time.appended(class, number, time);
@@ -205,6 +206,9 @@ impl Execution {
             let Self { objects, time, replication, .. } = self;
             let mut streams = TimeStreams { replication, objects, federation };
             let more = time.exchange(&mut streams);
+            if self.time.has_message() {
+                self.replicate(shared, |r, context| r.announce_in_time(context));
+            }
             while let Some((to, body)) = self.time.poll_message() {
                 let counters = &mut shared.peers.counters;
                 counters.time_messages += 1;
@@ -333,6 +337,11 @@ impl Execution {
         message: PeerMessage,
         federation: Option<&Federation>,
     ) -> Result<(), WireError> {
+        let declares = matches!(
+            message,
+            PeerMessage::Objects(ObjectMessage::Declare(_))
+                | PeerMessage::Stream(_, StreamMessage::Attach { .. })
+        );
         let handled = match message {
             PeerMessage::Objects(message) => {
                 self.objects.handle_message(&mut shared.effects, from, message, federation)
@@ -342,6 +351,9 @@ impl Execution {
                 self.handle_stream_message(shared, (class, from), message, federation)
             }
         };
+        if declares {
+            self.replicate(shared, Replication::subscriptions_changed);
+        }
         handled.and(self.try_settle(shared))
     }
 

@@ -93,8 +93,7 @@ impl Rti {
         } else if self.shared.peers.wanted.insert(topic)
             && let Some(execution) = self.executions.get_mut(&topic.execution())
         {
-            execution
-                .replicate(&mut self.shared, |r, context| r.announce_again(context, Some(topic.class())));
+            execution.replicate(&mut self.shared, |r, context| r.announce_again(context, topic.class()));
         }
     }
 
@@ -123,6 +122,16 @@ impl Rti {
                     self.with(stream.execution, |execution, shared| {
                         execution.replicate(shared, |r, context| r.follow_due(context, stream.class, from));
                         execution.settle(shared);
+                    });
+                }
+                Timer::Switch(stream, from) => {
+                    self.with(stream.execution, |execution, shared| {
+                        execution.replicate(shared, |r, context| r.switch_due(context, stream.class, from));
+                    });
+                }
+                Timer::Review(stream) => {
+                    self.with(stream.execution, |execution, shared| {
+                        execution.replicate(shared, |r, context| r.review_away(context, stream.class));
                     });
                 }
                 Timer::HighWater(stream) => {

@@ -336,6 +336,11 @@ impl TimeManager {
         any
     }
 
+    /// Whether there is a message to another node.
+    pub(crate) fn has_message(&self) -> bool {
+        self.network.as_ref().is_some_and(|network| !network.outgoing.is_empty())
+    }
+
     /// The next message to another node.
     pub(crate) fn poll_message(&mut self) -> Option<(NodeId, Bytes)> {
         self.network.as_mut()?.outgoing.pop_front()

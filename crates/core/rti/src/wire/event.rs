@@ -113,10 +113,13 @@ pub(crate) enum StreamEvent {
         attributes: Vec<AttributeHandle>,
         time_stamped: bool,
     },
-    /// The update regions of attributes changed (9.3, 9.6, 9.7).
+    /// The update regions of attributes changed (9.3, 9.6, 9.7). `is_away`: nobody at the receiver's node
+    /// subscribes where they are, and the sender does not tell where they move until somebody does. That
+    /// is not a part of the event on the wire, since followers differ in it.
     Regions {
         instance: ObjectInstanceHandle,
         regions: Vec<(AttributeHandle, RegionSet)>,
+        is_away: bool,
     },
     Updated {
         instance: ObjectInstanceHandle,
@@ -159,6 +162,11 @@ const REGIONS: u8 = 12;
 const AFTER: u8 = 0x80;
 
 impl StreamEvent {
+    /// Whether it is sent to all followers of a stream, whatever they want.
+    pub(crate) fn concerns_all(&self) -> bool {
+        !matches!(self, StreamEvent::Updated { .. } | StreamEvent::Sent(_) | StreamEvent::Regions { .. })
+    }
+
     /// The instance that an event of an object class's stream concerns.
     pub(crate) fn instance(&self) -> Option<ObjectInstanceHandle> {
         match self {
@@ -253,7 +261,7 @@ impl StreamEvent {
                 put_attributes(out, attributes);
                 out.octet((*time_stamped).into());
             }
-            StreamEvent::Regions { instance, regions } => {
+            StreamEvent::Regions { instance, regions, is_away: _ } => {
                 out.number(instance.0);
                 put_regions(out, regions);
             }
@@ -300,7 +308,10 @@ impl StreamEvent {
                 attributes: attributes(r)?,
                 time_stamped: r.flag("the order type")?,
             },
-            REGIONS => StreamEvent::Regions { instance: instance(r)?, regions: regions(r)? },
+            REGIONS => {
+                let (instance, regions) = (instance(r)?, regions(r)?);
+                StreamEvent::Regions { instance, regions, is_away: false }
+            }
             UPDATED => StreamEvent::Updated { instance: instance(r)?, payload: Payload::read(r)? },
             SENT => StreamEvent::Sent(Payload::read(r)?),
             DIRECTED => StreamEvent::Directed {

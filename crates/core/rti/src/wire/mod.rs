@@ -16,7 +16,8 @@ pub(crate) use ownership::{
     Delivery, NoticeKind, OwnedAttribute, OwnershipAction, OwnershipDecision, OwnershipRequest,
 };
 pub(crate) use packet::{
-    Kind, PACKET_OVERHEAD, StreamId, class as read_class, messages, put_class, put_message,
+    FilteredMessage, Kind, PACKET_OVERHEAD, StreamId, class as read_class, filtered_messages, messages,
+    put_class, put_message,
 };
 pub use packet::{NetTopic, Packet};
 pub(crate) use payload::{HandleValue, Payload, Values};

@@ -16,6 +16,8 @@ pub enum NetTopic {
     Interactions(ExecutionId, InteractionClassHandle),
     /// Directed interactions of a federation execution.
     Directed(ExecutionId),
+    /// Messages for one node.
+    Node(ExecutionId, NodeId),
 }
 
 impl NetTopic {
@@ -33,19 +35,49 @@ impl NetTopic {
         match *self {
             NetTopic::Objects(execution, _)
             | NetTopic::Interactions(execution, _)
-            | NetTopic::Directed(execution) => execution,
+            | NetTopic::Directed(execution)
+            | NetTopic::Node(execution, _) => execution,
         }
     }
 
-    /// The publication that belongs to the topic.
-    pub fn class(&self) -> PublishedClass {
+    /// The publication that belongs to the topic, unless it is that of a node.
+    pub fn class(&self) -> Option<PublishedClass> {
         match *self {
-            NetTopic::Objects(_, class) => PublishedClass::Objects(class),
-            NetTopic::Interactions(_, class) => PublishedClass::Interactions(class),
-            NetTopic::Directed(_) => PublishedClass::Directed,
+            NetTopic::Objects(_, class) => Some(PublishedClass::Objects(class)),
+            NetTopic::Interactions(_, class) => Some(PublishedClass::Interactions(class)),
+            NetTopic::Directed(_) => Some(PublishedClass::Directed),
+            NetTopic::Node(..) => None,
         }
     }
+
+    fn kind_and_number(&self) -> (u8, u32) {
+        match *self {
+            NetTopic::Node(_, node) => (NODE, u32::from(node.0)),
+            NetTopic::Objects(_, class) => kind_and_handle(PublishedClass::Objects(class)),
+            NetTopic::Interactions(_, class) => kind_and_handle(PublishedClass::Interactions(class)),
+            NetTopic::Directed(_) => kind_and_handle(PublishedClass::Directed),
+        }
+    }
+
+    fn write(&self, out: &mut impl Writer) {
+        out.number(self.execution().0);
+        let (kind, number) = self.kind_and_number();
+        out.octet(kind);
+        out.number(number);
+    }
+
+    fn read(r: &mut Reader) -> Result<Self, WireError> {
+        let execution = ExecutionId(r.u32("an execution")?);
+        let kind = r.u8("the kind of topic")?;
+        if kind == NODE {
+            return Ok(NetTopic::Node(execution, NodeId(r.u16("a node")?)));
+        }
+        Ok(Self::new(execution, class_of_kind(kind, r)?))
+    }
 }
+
+/// The kind of topic for one node, beside the kinds of classes.
+const NODE: u8 = 4;
 
 /// The sequence space of a node's messages about one class: they are numbered, followed and
 /// repaired by stream.
@@ -74,6 +106,10 @@ pub(crate) fn put_class(out: &mut impl Writer, class: PublishedClass) {
 
 pub(crate) fn class(r: &mut Reader) -> Result<PublishedClass, WireError> {
     let kind = r.u8("the kind of class")?;
+    class_of_kind(kind, r)
+}
+
+fn class_of_kind(kind: u8, r: &mut Reader) -> Result<PublishedClass, WireError> {
     let class = r.u32("a class")?;
     match kind {
         1 => Ok(PublishedClass::Objects(ObjectClassHandle(class))),
@@ -93,15 +129,13 @@ fn kind_and_handle(class: PublishedClass) -> (u8, u32) {
 
 impl Wire for NetTopic {
     fn encode(&self, out: &mut BytesMut) {
-        out.number(self.execution().0);
-        put_class(out, self.class());
+        self.write(out);
     }
 
     fn decode(body: Bytes, _pinned: usize) -> Result<Self, WireError> {
         let mut r = Reader::new(body);
-        let execution = ExecutionId(r.u32("an execution")?);
-        let class = class(&mut r)?;
-        Ok(r.end(Self::new(execution, class))?)
+        let topic = Self::read(&mut r)?;
+        Ok(r.end(topic)?)
     }
 }
 
@@ -125,8 +159,8 @@ impl Interest for NetTopic {
 
     /// FNV-1a over the contents of the topic.
     fn shard_hash(topic: &NetTopic) -> u64 {
-        let (kind, class) = kind_and_handle(topic.class());
-        let parts = [u64::from(topic.execution().0), u64::from(kind), u64::from(class)];
+        let (kind, number) = topic.kind_and_number();
+        let parts = [u64::from(topic.execution().0), u64::from(kind), u64::from(number)];
         let octets = parts.into_iter().flat_map(u64::to_be_bytes);
         octets.fold(0xcbf2_9ce4_8422_2325, |hash: u64, octet| {
             (hash ^ u64::from(octet)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -144,18 +178,60 @@ impl Interest for NetTopic {
 pub(crate) enum Kind {
     /// The message with this number.
     Numbered(u64),
-    /// Best effort, without a number, sent after the message with this number. The key is that of
+    /// Best effort, without a number, sent after the message with number `after`, and after this
+    /// [switch](super::StreamMessage::Switch) of the stream. The key is that of
     /// [`Message::supersedes`]; 0 for none.
-    BestEffort { after: u64, key: u64 },
-    /// No message, but the number of the last one.
-    HighWater(u64),
+    BestEffort { after: u64, switch: u64, key: u64 },
+    /// No message, but the number of the last one. Those after `relevant` hold nothing for the
+    /// receiver.
+    HighWater { relevant: u64, last: u64 },
     /// [Messages](messages) with consecutive numbers, from this one on.
     Batch(u64),
+    /// The [messages](filtered_messages) that one node wants, from the one after this number on.
+    /// The numbers between them hold nothing for it.
+    Filtered { after: u64 },
 }
 
 /// Adds a message to the body of a batch.
 pub(crate) fn put_message(batch: &mut Vec<u8>, message: &[u8]) {
     batch.octets(message);
+}
+
+/// A message in a packet for one node.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct FilteredMessage<Body = Bytes> {
+    /// The number of messages before it that hold nothing for this node; at most half of the largest
+    /// number.
+    pub(crate) irrelevant: u64,
+    /// See [`StreamEvent::Regions`](super::StreamEvent::Regions).
+    pub(crate) is_away: bool,
+    pub(crate) body: Body,
+}
+
+impl<Body: AsRef<[u8]>> FilteredMessage<Body> {
+    /// Adds the message to the body of a packet.
+    pub(crate) fn put(&self, batch: &mut Vec<u8>) {
+        batch.number(self.irrelevant << 1 | u64::from(self.is_away));
+        batch.octets(self.body.as_ref());
+    }
+}
+
+/// The messages in the body of a packet for one node. A truncated one yields an error and ends the
+/// iteration.
+pub(crate) fn filtered_messages(batch: Bytes) -> impl Iterator<Item = Result<FilteredMessage, WireError>> {
+    let mut reader = Some(Reader::new(batch));
+    std::iter::from_fn(move || {
+        let rest = reader.as_mut().filter(|rest| !rest.is_empty())?;
+        let head = rest.u64("a number of messages");
+        let message = head.and_then(|head| {
+            let (irrelevant, is_away) = (head >> 1, head & 1 == 1);
+            Ok(FilteredMessage { irrelevant, is_away, body: rest.octets("a message for one node")? })
+        });
+        if message.is_err() {
+            reader = None;
+        }
+        Some(message.map_err(WireError::from))
+    })
 }
 
 /// The messages in the body of a batch. A truncated one yields an error and ends the iteration.
@@ -186,8 +262,8 @@ pub struct Packet {
 }
 
 /// Maximum octets of a packet on the wire in addition to its body: four numbers of 32 bits or less,
-/// one of 64, three octets and a key.
-const HEAD_BYTES_MAX: usize = 48;
+/// two of 64, three octets and a key.
+const HEAD_BYTES_MAX: usize = 56;
 /// Set in the octet of the kind if the stream follows. Otherwise the stream is that of the topic's
 /// class.
 const OTHER_STREAM: u8 = 0x10;
@@ -199,6 +275,16 @@ impl Packet {
     pub(crate) fn new(stream: StreamId, sender: NodeId, kind: Kind, body: Bytes) -> Self {
         let pinned = body.len();
         Self { topic: stream.topic(), stream: stream.class, sender, kind, body, pinned }
+    }
+
+    /// A packet for one node.
+    pub(crate) fn to_node(stream: StreamId, (sender, to): (NodeId, NodeId), kind: Kind, body: Bytes) -> Self {
+        Self { topic: NetTopic::Node(stream.execution, to), ..Self::new(stream, sender, kind, body) }
+    }
+
+    /// Whether it is for one node.
+    pub(crate) fn is_for_one(&self) -> bool {
+        matches!(self.topic, NetTopic::Node(..))
     }
 
     /// The federation execution.
@@ -222,7 +308,9 @@ impl Message for Packet {
     fn priority(&self) -> Priority {
         match self.kind {
             // A high-water mark must not overtake the message that it announces.
-            Kind::Numbered(_) | Kind::HighWater(_) | Kind::Batch(_) => Priority::Reliable,
+            Kind::Numbered(_) | Kind::HighWater { .. } | Kind::Batch(_) | Kind::Filtered { .. } => {
+                Priority::Reliable
+            }
             Kind::BestEffort { .. } => Priority::State,
         }
     }
@@ -232,7 +320,7 @@ impl Message for Packet {
     }
 
     fn directed(&self) -> bool {
-        matches!(self.topic, NetTopic::Directed(_))
+        matches!(self.topic, NetTopic::Directed(_) | NetTopic::Node(..))
     }
 
     fn bytes(&self) -> usize {
@@ -246,8 +334,14 @@ impl Message for Packet {
     fn supersedes(&self) -> Option<u128> {
         match self.kind {
             Kind::BestEffort { key, .. } if key != 0 => {
-                let (execution, sender) = (u128::from(self.topic.execution().0), u128::from(self.sender.0));
-                Some(execution << 80 | sender << 64 | u128::from(key))
+                // No packet supersedes one for another node.
+                let to = match self.topic {
+                    NetTopic::Node(_, to) => to,
+                    _ => NodeId(0),
+                };
+                let parts = [u64::from(self.topic.execution().0), u64::from(self.sender.0), u64::from(to.0)];
+                let [execution, sender, to] = parts.map(u128::from);
+                Some(to << 112 | execution << 80 | sender << 64 | u128::from(key))
             }
             _ => None,
         }
@@ -258,24 +352,29 @@ impl Wire for Packet {
     fn encode(&self, out: &mut BytesMut) {
         // Writing single octets into the frame is expensive, so the head is assembled separately.
         let mut head = SmallVec::<[u8; HEAD_BYTES_MAX]>::new();
-        head.number(self.topic.execution().0);
-        put_class(&mut head, self.topic.class());
+        self.topic.write(&mut head);
         head.number(self.sender.0);
         let (kind, number) = match self.kind {
             Kind::Numbered(number) => (0, number),
             Kind::BestEffort { after, .. } => (1, after),
-            Kind::HighWater(last) => (2, last),
+            Kind::HighWater { last, .. } => (2, last),
             Kind::Batch(first) => (3, first),
+            Kind::Filtered { after } => (4, after),
         };
-        if self.stream == self.topic.class() {
+        if Some(self.stream) == self.topic.class() {
             head.octet(kind);
         } else {
             head.octet(kind | OTHER_STREAM);
             put_class(&mut head, self.stream);
         }
         head.number(number);
-        if let Kind::BestEffort { key, .. } = self.kind {
-            head.slice(&key.to_be_bytes());
+        match self.kind {
+            Kind::BestEffort { switch, key, .. } => {
+                head.slice(&key.to_be_bytes());
+                head.number(switch);
+            }
+            Kind::HighWater { relevant, last } => head.number(last - relevant),
+            Kind::Numbered(_) | Kind::Batch(_) | Kind::Filtered { .. } => {}
         }
         out.put_slice(&head);
         out.put_slice(&self.body);
@@ -283,11 +382,13 @@ impl Wire for Packet {
 
     fn decode(body: Bytes, pinned: usize) -> Result<Self, WireError> {
         let mut r = Reader::new(body);
-        let execution = ExecutionId(r.u32("an execution")?);
-        let topic = NetTopic::new(execution, class(&mut r)?);
+        let topic = NetTopic::read(&mut r)?;
         let sender = NodeId(r.u16("the sender")?);
         let kind = r.u8("the kind of packet")?;
-        let stream = if kind & OTHER_STREAM == 0 { topic.class() } else { class(&mut r)? };
+        let stream = match topic.class() {
+            Some(stream) if kind & OTHER_STREAM == 0 => stream,
+            _ => class(&mut r)?,
+        };
         let number = r.u64("a number")?;
         let kind = match kind & !OTHER_STREAM {
             0 => Kind::Numbered(number),
@@ -296,11 +397,15 @@ impl Wire for Packet {
                 for _ in 0..8 {
                     key = key << 8 | u64::from(r.u8("a key")?);
                 }
-                Kind::BestEffort { after: number, key }
+                Kind::BestEffort { after: number, switch: r.u64("the number of a switch")?, key }
             }
-            2 => Kind::HighWater(number),
+            2 => {
+                let irrelevant = r.u64("a number of messages")?;
+                Kind::HighWater { relevant: number.saturating_sub(irrelevant), last: number }
+            }
             3 => Kind::Batch(number),
-            other => return Err(WireError(format!("{other} is no kind of packet (0 to 3)"))),
+            4 => Kind::Filtered { after: number },
+            other => return Err(WireError(format!("{other} is no kind of packet (0 to 4)"))),
         };
         let body = r.rest();
         Ok(Self { topic, stream, sender, kind, pinned: pinned.max(body.len()), body })

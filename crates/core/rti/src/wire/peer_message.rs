@@ -70,8 +70,15 @@ pub(crate) enum StreamMessage {
     Detached,
     /// A part of a snapshot: the instances after the previous part, up to `until` (`None`: to the
     /// last one), as of message `at`. With `replay` there are none: they come with the messages
-    /// after `at`, where the stream began.
-    SnapshotPart { at: u64, until: Option<ObjectInstanceHandle>, records: Vec<Record>, replay: bool },
+    /// after `at`, where the stream began. `for_all` is the last message until then that all followers
+    /// get, whatever they want.
+    SnapshotPart {
+        at: u64,
+        for_all: u64,
+        until: Option<ObjectInstanceHandle>,
+        records: Vec<Record>,
+        replay: bool,
+    },
     /// Requests the part of the snapshot that begins after this instance.
     SnapshotNext { after: ObjectInstanceHandle },
     /// The sender does not publish the class.
@@ -82,8 +89,20 @@ pub(crate) enum StreamMessage {
     Repair { first: u64, messages: Vec<Bytes> },
     /// The requested messages are no longer kept.
     Unavailable,
-    /// Number of the last message of the stream.
-    HighWater { last: u64 },
+    /// Number of the last message of the stream. Those after `relevant` hold nothing for the
+    /// receiver.
+    HighWater { relevant: u64, last: u64 },
+    /// From the switch with this number on, messages come by the topic of the receiver's node, without
+    /// those that hold nothing for it, or (`filtered` is false) by the topic of the class. The switch
+    /// happens once the receiver is ready.
+    Switch { number: u64, filtered: bool },
+    /// The sender is ready for the switch with this number: it knows which messages come twice. Again
+    /// once it takes none of these any longer.
+    Ready { number: u64 },
+    /// The stream was switched: messages after this number come by the topic of the receiver's node.
+    Filtered { after: u64 },
+    /// All that messages `first` to `last` hold for the receiver, as in a packet for one node.
+    FilteredRepair { first: u64, last: u64, messages: Bytes },
 }
 
 /// Requests and reports about federates and object instances.
@@ -252,6 +271,10 @@ impl StreamMessage {
             StreamMessage::Repair { .. } => 8,
             StreamMessage::Unavailable => 9,
             StreamMessage::HighWater { .. } => 10,
+            StreamMessage::Switch { .. } => 11,
+            StreamMessage::Ready { .. } => 12,
+            StreamMessage::Filtered { .. } => 13,
+            StreamMessage::FilteredRepair { .. } => 14,
         }
     }
 
@@ -262,9 +285,10 @@ impl StreamMessage {
                 out.number(declarations.len() as u64);
                 declarations.iter().for_each(|declaration| declaration.write(out));
             }
-            StreamMessage::SnapshotPart { at, until, records, replay } => {
+            StreamMessage::SnapshotPart { at, for_all, until, records, replay } => {
                 out.put_u8((*replay).into());
                 out.number(*at);
+                out.number(*for_all);
                 out.number(until.unwrap_or_default().0);
                 put_records(out, records);
             }
@@ -278,7 +302,22 @@ impl StreamMessage {
                 out.number(messages.len() as u64);
                 messages.iter().for_each(|message| out.octets(message));
             }
-            StreamMessage::HighWater { last } => out.number(*last),
+            StreamMessage::HighWater { relevant, last } => {
+                out.number(*relevant);
+                out.number(*last);
+            }
+            StreamMessage::Switch { number, filtered } => {
+                out.number(*number);
+                out.put_u8((*filtered).into());
+            }
+            StreamMessage::Ready { number } | StreamMessage::Filtered { after: number } => {
+                out.number(*number);
+            }
+            StreamMessage::FilteredRepair { first, last, messages } => {
+                out.number(*first);
+                out.number(*last);
+                out.octets(messages);
+            }
             StreamMessage::Detach
             | StreamMessage::Detached
             | StreamMessage::Refused
@@ -297,11 +336,11 @@ impl StreamMessage {
             3 => StreamMessage::Detached,
             4 => {
                 let replay = r.flag("whether all comes with messages")?;
-                let at = r.u64("a number")?;
+                let (at, for_all) = (r.u64("a number")?, r.u64("a number")?);
                 let until = ObjectInstanceHandle(r.u64("an instance")?);
                 let until = until.is_valid().then_some(until);
                 let records = r.list("the number of instances", Record::read)?;
-                StreamMessage::SnapshotPart { at, until, records, replay }
+                StreamMessage::SnapshotPart { at, for_all, until, records, replay }
             }
             5 => StreamMessage::SnapshotNext { after: ObjectInstanceHandle(r.u64("an instance")?) },
             6 => StreamMessage::Refused,
@@ -312,9 +351,19 @@ impl StreamMessage {
                 StreamMessage::Repair { first, messages }
             }
             9 => StreamMessage::Unavailable,
-            10 => StreamMessage::HighWater { last: r.u64("a number")? },
+            10 => StreamMessage::HighWater { relevant: r.u64("a number")?, last: r.u64("a number")? },
+            11 => {
+                let number = r.u64("the number of a switch")?;
+                StreamMessage::Switch { number, filtered: r.flag("whether messages are filtered")? }
+            }
+            12 => StreamMessage::Ready { number: r.u64("the number of a switch")? },
+            13 => StreamMessage::Filtered { after: r.u64("a number")? },
+            14 => {
+                let (first, last) = (r.u64("a number")?, r.u64("a number")?);
+                StreamMessage::FilteredRepair { first, last, messages: r.octets("messages")? }
+            }
             other => {
-                return Err(WireError(format!("{other} is no kind of message about a stream (1 to 10)")));
+                return Err(WireError(format!("{other} is no kind of message about a stream (1 to 14)")));
             }
         })
     }

@@ -17,6 +17,11 @@ pub(crate) struct DimensionRange {
 }
 
 impl DimensionRange {
+    /// No values of a dimension: of a region whose place is not known here.
+    pub(crate) fn nowhere(dimension: DimensionHandle) -> Self {
+        Self { dimension, lower: u32::MAX, upper: u32::MAX }
+    }
+
     /// Whether the two ranges have a value in common, whatever their dimensions.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         self.lower < other.upper && other.lower < self.upper
@@ -114,7 +119,7 @@ impl FromIterator<Region> for RegionSet {
 fn read_range(r: &mut Reader) -> Result<DimensionRange, WireError> {
     let (dimension, lower) = (DimensionHandle(r.u32("a dimension")?), r.u32("a lower bound")?);
     let extent = r.u32("the extent of a range")?;
-    let upper = lower.checked_add(extent).filter(|&upper| upper > lower);
+    let upper = lower.checked_add(extent).filter(|&upper| upper > lower || lower == u32::MAX);
     let upper = upper.ok_or_else(|| {
         WireError(format!("a range that begins at {lower} cannot have the extent {extent}"))
     })?;

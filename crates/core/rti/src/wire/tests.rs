@@ -119,7 +119,8 @@ fn event() -> impl Strategy<Value = StreamEvent> {
             instance,
             decision: Box::new(decision)
         }),
-        (instance(), regions()).prop_map(|(instance, regions)| StreamEvent::Regions { instance, regions }),
+        (instance(), regions())
+            .prop_map(|(instance, regions)| { StreamEvent::Regions { instance, regions, is_away: false } }),
         (instance(), any::<u32>(), attributes()).prop_map(|(instance, how, attributes)| {
             let transportation = TransportationTypeHandle(how);
             StreamEvent::Transported { instance, attributes, transportation }
@@ -246,8 +247,10 @@ fn stream_message() -> impl Strategy<Value = StreamMessage> {
             .prop_map(|(fresh, declarations)| StreamMessage::Attach { fresh, declarations }),
         Just(StreamMessage::Detach),
         Just(StreamMessage::Detached),
-        (any::<u64>(), proptest::option::of(instance()), records(), any::<bool>()).prop_map(
-            |(at, until, records, replay)| StreamMessage::SnapshotPart { at, until, records, replay }
+        (any::<[u64; 2]>(), proptest::option::of(instance()), records(), any::<bool>()).prop_map(
+            |([at, for_all], until, records, replay)| {
+                StreamMessage::SnapshotPart { at, for_all, until, records, replay }
+            }
         ),
         instance().prop_map(|after| StreamMessage::SnapshotNext { after }),
         Just(StreamMessage::Refused),
@@ -255,7 +258,14 @@ fn stream_message() -> impl Strategy<Value = StreamMessage> {
         (any::<u64>(), proptest::collection::vec(octets(), 0..4))
             .prop_map(|(first, messages)| StreamMessage::Repair { first, messages }),
         Just(StreamMessage::Unavailable),
-        any::<u64>().prop_map(|last| StreamMessage::HighWater { last }),
+        any::<[u64; 2]>().prop_map(|[relevant, last]| StreamMessage::HighWater { relevant, last }),
+        (any::<u64>(), any::<bool>())
+            .prop_map(|(number, filtered)| StreamMessage::Switch { number, filtered }),
+        any::<u64>().prop_map(|number| StreamMessage::Ready { number }),
+        any::<u64>().prop_map(|after| StreamMessage::Filtered { after }),
+        (any::<[u64; 2]>(), octets()).prop_map(|([first, last], messages)| {
+            StreamMessage::FilteredRepair { first, last, messages }
+        }),
     ]
 }
 
@@ -329,13 +339,15 @@ proptest! {
 
     #[test]
     fn packets_are_read_as_written(
-        stream in stream(), topic in stream(), sender: u16, kind in 0..4u8, n: u64, key: u64, body in octets(),
+        stream in stream(), topic in stream(), sender: u16, kind in 0..5u8, n: u64, key: u64, body in octets(),
+        to: u16,
     ) {
         let kind = match kind {
             0 => Kind::Numbered(n),
-            1 => Kind::BestEffort { after: n, key },
-            2 => Kind::HighWater(n),
-            _ => Kind::Batch(n),
+            1 => Kind::BestEffort { after: n, switch: u64::from(to), key },
+            2 => Kind::HighWater { relevant: key.min(n), last: n },
+            3 => Kind::Batch(n),
+            _ => Kind::Filtered { after: n },
         };
         let mut packet = Packet::new(stream, NodeId(sender), kind, body);
         let mut wire = BytesMut::new();
@@ -349,10 +361,34 @@ proptest! {
         prop_assert!(topic != stream || wire.len() == short, "the stream of its own topic costs nothing");
         let read = Packet::decode(wire.freeze(), 0).unwrap();
         prop_assert_eq!(read.supersedes(), packet.supersedes());
-        prop_assert_eq!(read, packet);
+        prop_assert_eq!(&read, &packet);
+        packet.topic = NetTopic::Node(stream.execution, NodeId(to));
         let mut wire = BytesMut::new();
-        stream.topic().encode(&mut wire);
-        prop_assert_eq!(NetTopic::decode(wire.freeze(), 0).unwrap(), stream.topic());
+        packet.encode(&mut wire);
+        prop_assert!(wire.len() <= packet.wire_bytes());
+        let read = Packet::decode(wire.freeze(), 0).unwrap();
+        prop_assert_eq!(read.supersedes(), packet.supersedes());
+        prop_assert_eq!(&read, &packet);
+        for topic in [stream.topic(), packet.topic] {
+            let mut wire = BytesMut::new();
+            topic.encode(&mut wire);
+            prop_assert_eq!(NetTopic::decode(wire.freeze(), 0).unwrap(), topic);
+        }
+    }
+
+    #[test]
+    fn messages_for_one_node_are_read_as_written(
+        all in proptest::collection::vec((0..u64::MAX / 2, any::<bool>(), octets()), 0..5), cut in 1..9usize,
+    ) {
+        let all = all.into_iter().map(|(irrelevant, is_away, body)| FilteredMessage { irrelevant, is_away, body });
+        let all: Vec<_> = all.collect();
+        let mut body = Vec::new();
+        all.iter().for_each(|message| message.put(&mut body));
+        let read: Result<Vec<_>, _> = filtered_messages(body.clone().into()).collect();
+        prop_assert_eq!(&read.unwrap(), &all);
+        body.truncate(body.len().saturating_sub(cut));
+        let read = filtered_messages(body.into()).map_while(Result::ok).count();
+        prop_assert!(read < all.len().max(1));
     }
 
     #[test]

@@ -131,6 +131,8 @@ impl Cluster {
         }
         let worlds = (0..nodes).map(|node| {
             let mut config = Config { key: Some(key(node)), ..Config::default() };
+            // Followers are filtered soon, since tests are short.
+            config.network.filter_window = 4;
             configure(&mut config);
             let world = World::empty(config);
             {
@@ -215,6 +217,16 @@ impl Cluster {
     }
 
     /// Lets time pass until all messages are delivered and nothing happens any more.
+    /// Requests for missing messages so far.
+    pub(crate) fn asked(&self) -> u64 {
+        self.worlds.iter().map(|world| world.0.borrow().rti.network_counters().asked).sum()
+    }
+
+    /// Messages that were sent again so far.
+    pub(crate) fn repaired(&self) -> u64 {
+        self.worlds.iter().map(|world| world.0.borrow().rti.network_counters().repaired).sum()
+    }
+
     pub(crate) fn settle(&mut self) {
         self.run(Duration::from_secs(12));
     }

@@ -126,5 +126,6 @@ fn of_sessions(options: &Options) -> Config {
     config.sessions.unsent_bytes_low = limits.unsent_bytes_high / 4;
     config.rti.queue_bytes_max = limits.queue_bytes_max;
     config.rti.fom_at_once_bytes = options.reading.at_once_bytes;
+    config.rti.network.filter_window = limits.filter_window;
     config
 }

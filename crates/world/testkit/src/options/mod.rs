@@ -39,6 +39,8 @@ pub struct Limits {
     pub unsent_bytes_high: usize,
     /// Largest number of bytes of callbacks that wait for one federate.
     pub queue_bytes_max: usize,
+    /// Messages of a stream after which its sender decides again which followers get a part of it.
+    pub filter_window: u32,
 }
 
 /// Times after which a node gives up a link, another node, or itself.
@@ -254,6 +256,7 @@ impl Options {
         const NEVER: Duration = Duration::from_secs(1 << 24);
         let mut options = Self::quiet(seed, shape, federates);
         options.spares = 0;
+        options.limits.filter_window = kernel::Config::default().rti.network.filter_window;
         options.sites = vec![HALF_WAY; options.shape.nodes];
         options.timeouts.heartbeat = NEVER;
         options.timeouts.heart = NEVER;

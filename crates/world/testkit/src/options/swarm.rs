@@ -9,6 +9,9 @@ use base::{Moment, Seed};
 use kernel::{PipeConfig, link_pipe};
 use std::time::Duration;
 
+/// Streams of runs are short, so that their followers must be filtered soon.
+const FILTER_WINDOW: u32 = 2;
+
 /// One node by itself. Each parameter is drawn independently, so that runs differ in kind.
 pub(super) fn one(seed: Seed, group: Group) -> Options {
     let mut draw = Draw::new(seed, "options");
@@ -151,9 +154,15 @@ fn limits(draw: &mut Draw, slow: bool) -> Limits {
             stream_window: draw.between(600, 8_000) as usize,
             unsent_bytes_high: draw.between(500, 20_000) as usize,
             queue_bytes_max: draw.between(20_000, 200_000) as usize,
+            filter_window: FILTER_WINDOW,
         }
     } else {
-        Limits { stream_window: 256 << 10, unsent_bytes_high: 1 << 20, queue_bytes_max: 256 << 20 }
+        Limits {
+            stream_window: 256 << 10,
+            unsent_bytes_high: 1 << 20,
+            queue_bytes_max: 256 << 20,
+            filter_window: FILTER_WINDOW,
+        }
     }
 }
 
@@ -274,8 +283,12 @@ fn draw_federates(options: &mut Options, draw: &mut Draw) {
         resume_window: draw.millis(4_000, 8_000),
         unjoined_window: draw.millis(500, 2_000),
     };
-    options.limits =
-        Limits { stream_window: 256 << 10, unsent_bytes_high: 1 << 20, queue_bytes_max: 256 << 20 };
+    options.limits = Limits {
+        stream_window: 256 << 10,
+        unsent_bytes_high: 1 << 20,
+        queue_bytes_max: 256 << 20,
+        filter_window: FILTER_WINDOW,
+    };
     if draw.chance(85) {
         options.mix.retain(|&(op, _)| op != Op::Destroy);
     }

@@ -9,7 +9,8 @@ use std::time::Duration;
 use testkit::observation::Observation;
 use testkit::{Cluster, Failure, Limits, Options, Shape};
 
-const LIMITS: Limits = Limits { stream_window: 4_000, unsent_bytes_high: 8_000, queue_bytes_max: 40_000 };
+const LIMITS: Limits =
+    Limits { stream_window: 4_000, unsent_bytes_high: 8_000, queue_bytes_max: 40_000, filter_window: 2 };
 
 /// One node, a sender with its instance, a reader, and a federate that does not read.
 fn prepared(seed: u64) -> Result<(Cluster, ObjectInstanceHandle), Failure> {

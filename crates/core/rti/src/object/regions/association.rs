@@ -307,7 +307,11 @@ impl Objects {
         if regions.is_empty() {
             return;
         }
-        self.append_change(effects, instance, || StreamEvent::Regions { instance, regions: regions.clone() });
+        self.append_change(effects, instance, || StreamEvent::Regions {
+            instance,
+            regions: regions.clone(),
+            is_away: false,
+        });
         self.apply_regions(effects, instance, &regions);
     }
 

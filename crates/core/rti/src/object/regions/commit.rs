@@ -4,6 +4,7 @@
 use super::super::federate::ClassSubscription;
 use super::super::instance::Known;
 use super::super::objects::Objects;
+use super::overlap::Usage;
 use super::table::Subscriber;
 use super::update_regions::{Narrowed, applicable_in};
 use crate::effect::Effects;
@@ -218,6 +219,22 @@ impl Objects {
         for _ in 0..MOVED_PER_SLICE {
             let Some((federate, instance, attributes)) = self.moved_regions.0.pop_front() else { return };
             self.push_regions(effects, federate, instance, attributes);
+        }
+    }
+
+    /// Replaces update regions of attributes of a class whose place is not known here any longer by
+    /// regions that overlap no other.
+    pub(crate) fn lose_sight(
+        &self,
+        instance: ObjectInstanceHandle,
+        regions: &mut [(AttributeHandle, RegionSet)],
+    ) {
+        let Some(class) = self.instances.get(instance).map(|object| object.class) else { return };
+        for (attribute, regions) in regions {
+            let ranges = Usage::of_attribute(&self.model, class, *attribute).nowhere();
+            if !ranges.is_empty() {
+                *regions = RegionSet::from_iter([Region { handle: RegionHandle::INVALID, ranges }]);
+            }
         }
     }
 

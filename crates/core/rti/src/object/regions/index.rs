@@ -162,7 +162,9 @@ impl Objects {
 /// The range of a region on a dimension; all of it if the region has none, neither by default.
 fn range_on(region: &Region, usage: Usage<'_>, dimension: DimensionHandle) -> Range {
     let range = usage.range_of(&region.ranges, dimension);
-    range.and_then(|range| Range::new(range.lower, range.upper).ok()).unwrap_or(Range::FULL)
+    // An empty range overlaps nothing, and there is no empty range in the index: the last value does.
+    let range = range.map(|range| Range::new(range.lower.min(u32::MAX - 1), range.upper));
+    range.and_then(Result::ok).unwrap_or(Range::FULL)
 }
 
 /// The least range that contains both.

@@ -1,8 +1,9 @@
 //! Whether regions overlap (9.1.2).
 
-use crate::wire::{DimensionRange, Region, RegionSet};
+use crate::wire::{DimensionRange, Region, RegionSet, Specification};
 use hla::fom::{DefaultRange, Fdd};
 use hla::handle::{AttributeHandle, DimensionHandle, InteractionClassHandle, ObjectClassHandle};
+use std::collections::BTreeSet;
 
 /// The use of regions with an attribute or an interaction class: the dimensions that are available
 /// there. A region that lacks one of them has the dimension's default range, unless the object model
@@ -26,6 +27,12 @@ impl<'a> Usage<'a> {
     pub(super) fn of_interaction(model: &'a Fdd, class: InteractionClassHandle) -> Self {
         let of_class = model.interaction_class(class).map_or(&[][..], |class| &class.dimensions);
         Self { model, of_class, of_attribute: &[] }
+    }
+
+    /// The ranges of a region that overlaps no other.
+    pub(super) fn nowhere(&self) -> Specification {
+        let all: BTreeSet<_> = self.of_class.iter().chain(self.of_attribute).copied().collect();
+        all.into_iter().map(DimensionRange::nowhere).collect()
     }
 
     /// Whether regions used here may have the dimension.

@@ -1,9 +1,11 @@
 //! Requests for attribute values with regions (9.13).
 
 use super::super::class_request::RequestedClass;
+use super::super::instance::Instance;
 use super::super::objects::Objects;
 use super::RegionsOfAttributes;
 use super::overlap::{Usage, overlaps_any};
+use crate::wire::RegionSet;
 use hla::RtiError;
 use hla::api::AttributeSetRegionSetPairList;
 use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
@@ -39,7 +41,7 @@ impl Objects {
             return overlapping;
         };
         for (attribute, regions) in regions {
-            let update = object.regions_of(*attribute);
+            let update = self.regions_of_owned(object, *attribute);
             let here = Usage::of_attribute(&self.model, *class, *attribute);
             let there = Usage::of_attribute(&self.model, object.class, *attribute);
             let mut regions = regions.iter();
@@ -49,5 +51,14 @@ impl Objects {
             }
         }
         overlapping
+    }
+
+    /// The update regions of an attribute: if its owner is here, those that it has associated. The home
+    /// need not have told where these are.
+    fn regions_of_owned<'a>(&'a self, object: &'a Instance, attribute: AttributeHandle) -> &'a RegionSet {
+        let slot = self.class_of(object.class).slot(attribute);
+        let owner = slot.and_then(|slot| self.federates.get(&object.attribute(slot).owner));
+        let own = owner.map(|owner| owner.distribution.associated(object.handle, attribute));
+        own.unwrap_or_else(|| object.regions_of(attribute))
     }
 }

@@ -17,10 +17,15 @@ pub(crate) struct Patience {
     pub(crate) total_bytes_max: usize,
 }
 
+/// Ranges of irrelevant numbers that are remembered behind a gap. Later ones are requested again.
+const IRRELEVANT_RANGES_MAX: usize = 4_096;
+
 /// Greater numbers are rejected, because no stream gets that far.
 const NUMBER_MAX: u64 = 1 << 62;
 
-/// Puts the messages of one stream in order. Numbers start at 1.
+/// Puts the messages of one stream in order. Numbers start at 1. Some of them may be irrelevant: the
+/// sender has said that they hold nothing for this node (as in the GAP submessage of DDSI-RTPS,
+/// 8.3.8.4).
 ///
 /// Contract: after each `take`, `tail`, `repaired` or `start`, drain [`Inbound::pop`]. Once
 /// [`Inbound::timeout`] has come, request from the sender the messages that
@@ -30,6 +35,9 @@ pub(crate) struct Inbound<T> {
     /// Number of the next message to deliver; 0 while the start is not known.
     next: u64,
     buffered: BTreeMap<u64, (T, usize)>,
+    /// Irrelevant numbers from `next` on: the last one of each range, by the first. Messages may be
+    /// buffered within.
+    irrelevant: BTreeMap<u64, u64>,
     buffered_bytes: BufferedBytes,
     /// The highest number known to exist.
     known: u64,
@@ -42,7 +50,8 @@ impl<T> Inbound<T> {
     /// A stream whose start is not known yet. All messages wait.
     pub(crate) fn new(total: &BufferTotal) -> Self {
         let (buffered, buffered_bytes) = (BTreeMap::new(), total.part());
-        Self { next: 0, buffered, buffered_bytes, known: 0, asking: false, ask_at: None }
+        let irrelevant = BTreeMap::new();
+        Self { next: 0, buffered, irrelevant, buffered_bytes, known: 0, asking: false, ask_at: None }
     }
 
     /// Starts delivery after number `at`.
@@ -53,10 +62,11 @@ impl<T> Inbound<T> {
         let earlier = std::mem::replace(&mut self.buffered, later);
         self.buffered_bytes.remove(earlier.into_values().map(|(_, bytes)| bytes).sum());
         self.known = self.known.max(at);
+        self.pass_irrelevant();
         self.look(now, patience);
     }
 
-    /// Number of the last message delivered, or the number after which delivery started.
+    /// Number of the last message delivered or passed over, or the number after which delivery started.
     pub(crate) fn delivered(&self) -> u64 {
         self.next.saturating_sub(1)
     }
@@ -103,6 +113,43 @@ impl<T> Inbound<T> {
         self.next += 1;
     }
 
+    /// Takes the sender's word that messages with these numbers hold nothing for this node.
+    pub(crate) fn take_irrelevant(&mut self, now: Moment, numbers: RangeInclusive<u64>, patience: Patience) {
+        let (first, last) = (self.next.max(*numbers.start()), NUMBER_MAX.min(*numbers.end()));
+        if first > last {
+            return;
+        }
+        self.known = self.known.max(last);
+        // The common case: nothing waits.
+        if first == self.next && self.buffered.is_empty() && self.irrelevant.is_empty() {
+            self.next = last + 1;
+        } else {
+            let before = self.irrelevant.range(..=first).next_back().map(|(_, &last)| last);
+            let is_new = before.is_none_or(|before| before < last);
+            if is_new && self.irrelevant.len() < IRRELEVANT_RANGES_MAX {
+                self.irrelevant.insert(first, last);
+            }
+            self.pass_irrelevant();
+        }
+        self.look(now, patience);
+    }
+
+    /// Passes over irrelevant numbers, up to the next message that is here or missing.
+    fn pass_irrelevant(&mut self) {
+        while self.next > 0
+            && let Some(range) = self.irrelevant.first_entry().filter(|range| *range.key() <= self.next)
+        {
+            let last = *range.get();
+            let waiting = self.buffered.keys().next().copied().unwrap_or(u64::MAX);
+            if waiting <= last {
+                self.next = self.next.max(waiting);
+                break;
+            }
+            range.remove();
+            self.next = self.next.max(last + 1);
+        }
+    }
+
     /// Takes the sender's announcement that it has sent numbers up to `last`.
     pub(crate) fn advance_high_water_mark(&mut self, now: Moment, last: u64, patience: Patience) {
         if last > self.known && last <= NUMBER_MAX {
@@ -124,6 +171,29 @@ impl<T> Inbound<T> {
         for (number, (item, bytes)) in (first..).zip(items) {
             self.take(now, number, item, bytes, patience);
         }
+        self.end_repair(now);
+    }
+
+    /// Takes the response to a request: all that these numbers hold for this node.
+    pub(crate) fn repaired_filtered(
+        &mut self,
+        now: Moment,
+        (first, last): (u64, u64),
+        items: impl IntoIterator<Item = (u64, T, usize)>,
+        patience: Patience,
+    ) {
+        self.asking = false;
+        let mut from = first;
+        for (number, item, bytes) in items {
+            self.take(now, number, item, bytes, patience);
+            self.take_irrelevant(now, from..=number.saturating_sub(1), patience);
+            from = number.saturating_add(1);
+        }
+        self.take_irrelevant(now, from..=last, patience);
+        self.end_repair(now);
+    }
+
+    fn end_repair(&mut self, now: Moment) {
         // A repair may be shorter than the request. It has made progress, so the rest is requested
         // without another wait.
         self.ask_at = (!self.is_complete()).then_some(now);
@@ -144,6 +214,7 @@ impl<T> Inbound<T> {
         let (number, (item, bytes)) = entry.remove_entry();
         self.buffered_bytes.remove(bytes);
         self.next += 1;
+        self.pass_irrelevant();
         Some((number, item))
     }
 
@@ -171,7 +242,12 @@ impl<T> Inbound<T> {
 
     /// Whether all messages known to exist have been received.
     pub(crate) fn is_complete(&self) -> bool {
-        self.next == 0 || self.buffered.len() as u64 == (self.known + 1).saturating_sub(self.next)
+        match self.irrelevant.is_empty() {
+            true => {
+                self.next == 0 || self.buffered.len() as u64 == (self.known + 1).saturating_sub(self.next)
+            }
+            false => self.next == 0 || self.missing().is_none(),
+        }
     }
 
     /// Whether a message of `bytes` may wait, too.
@@ -198,11 +274,19 @@ impl<T> Inbound<T> {
     /// The first gap.
     fn missing(&self) -> Option<RangeInclusive<u64>> {
         let mut from = self.next;
-        for &number in self.buffered.keys() {
-            if number > from {
-                return Some(from..=number - 1);
+        let mut messages = self.buffered.keys().map(|&number| (number, number)).peekable();
+        let mut ranges = self.irrelevant.iter().map(|(&first, &last)| (first, last)).peekable();
+        loop {
+            let is_message = match (messages.peek(), ranges.peek()) {
+                (Some(message), Some(range)) => message < range,
+                (message, _) => message.is_some(),
+            };
+            let accounted = if is_message { messages.next() } else { ranges.next() };
+            let Some((first, last)) = accounted else { break };
+            if first > from {
+                return Some(from..=first - 1);
             }
-            from = number + 1;
+            from = from.max(last + 1);
         }
         (from <= self.known).then_some(from..=self.known)
     }
@@ -394,6 +478,95 @@ mod tests {
             let before = world.requested;
             world.step_to(world.now + Duration::from_secs(60));
             prop_assert_eq!(world.requested, before, "silence");
+        }
+    }
+
+    /// A copy of what one node wants of a stream, over a network that loses, repeats and reorders.
+    #[derive(Clone, Debug)]
+    struct Fate {
+        relevant: bool,
+        /// When copies arrive, in ms after they were sent.
+        delays: Vec<u64>,
+    }
+
+    fn fates() -> impl Strategy<Value = Vec<Fate>> {
+        let delays = prop_oneof![
+            3 => Just(vec![]),
+            6 => (0u64..5).prop_map(|delay| vec![delay]),
+            3 => proptest::collection::vec(0u64..100, 1..4),
+        ];
+        let fate = (any::<bool>(), delays).prop_map(|(relevant, delays)| Fate { relevant, delays });
+        proptest::collection::vec(fate, 0..60)
+    }
+
+    /// A message that arrives: the number of the relevant message before, its own, and whether it is one
+    /// or announces the end.
+    type Arrival = (u64, u64, bool);
+
+    fn arrive(inbound: &mut Inbound<u64>, now: Moment, (after, number, is_message): Arrival) {
+        if is_message {
+            inbound.take_irrelevant(now, after + 1..=number - 1, PATIENCE);
+            inbound.take(now, number, number, 10, PATIENCE);
+        } else {
+            inbound.advance_high_water_mark(now, after, PATIENCE);
+            inbound.take_irrelevant(now, after + 1..=number, PATIENCE);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn irrelevant_messages_are_passed_over_and_no_other(fates in fates(), start_late in any::<bool>()) {
+            let mut inbound = Inbound::new(&BufferTotal::default());
+            let mut now = Moment::ZERO;
+            if !start_late {
+                inbound.start(now, 0, PATIENCE);
+            }
+            let (mut air, mut relevant, mut after) = (Vec::new(), Vec::new(), 0);
+            for (number, fate) in (1..).zip(&fates) {
+                let at = Moment::ZERO + Duration::from_millis(number);
+                let arrival = (after, number, fate.relevant);
+                air.extend(fate.delays.iter().map(|&delay| (at + Duration::from_millis(delay), arrival)));
+                if fate.relevant {
+                    relevant.push(number);
+                    after = number;
+                }
+            }
+            let last = fates.len() as u64;
+            air.push((Moment::from_secs(1), (after, last, false)));
+            air.sort();
+            let mut air = std::collections::VecDeque::from(air);
+            let (mut got, mut request) = (Vec::new(), None);
+            for _ in 0..1_000 {
+                while let Some((_, message)) = inbound.pop() {
+                    got.push(message);
+                }
+                let next = air.front().map(|(at, _)| *at).into_iter().chain(inbound.timeout());
+                let Some(next) = next.chain(request.as_ref().map(|(at, _)| *at)).min() else { break };
+                now = now.max(next);
+                if start_late && inbound.next == 0 && now >= Moment::ZERO + Duration::from_millis(20) {
+                    inbound.start(now, 0, PATIENCE);
+                }
+                if let Some((_, arrival)) = air.pop_front_if(|(at, _)| *at <= now) {
+                    arrive(&mut inbound, now, arrival);
+                }
+                if let Some((_, numbers)) = request.take_if(|(at, _)| *at <= now) {
+                    // A repair is limited in length.
+                    let (first, mut to) = RangeInclusive::into_inner(numbers);
+                    let mut wanted: Vec<u64> = relevant.iter().copied().filter(|n| (first..=to).contains(n)).collect();
+                    if wanted.len() > 2 {
+                        wanted.truncate(2);
+                        to = wanted[1];
+                    }
+                    let items = wanted.into_iter().map(|number| (number, number, 10));
+                    inbound.repaired_filtered(now, (first, to), items, PATIENCE);
+                }
+                if let Some(numbers) = inbound.poll_request(now, PATIENCE) {
+                    request = Some((now + Duration::from_millis(30), numbers));
+                }
+            }
+            prop_assert_eq!(got, relevant);
+            prop_assert_eq!((inbound.delivered(), inbound.timeout()), (last, None));
+            prop_assert!(inbound.is_complete() && inbound.irrelevant.is_empty());
         }
     }
 }

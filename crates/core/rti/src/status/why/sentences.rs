@@ -139,7 +139,11 @@ fn describe(pair: &SeparatedRegions) -> String {
 fn ranges(apart: &[ApartStatus]) -> String {
     let on = |of: &ApartStatus| {
         let ApartStatus { dimension, update, subscribed } = of;
-        let range = |(lower, upper): &(u32, u32)| format!("[{lower}, {upper})");
+        let range = |(lower, upper): &(u32, u32)| match lower < upper {
+            true => format!("[{lower}, {upper})"),
+            // The node of the federate is not told where.
+            false => "elsewhere".to_owned(),
+        };
         format!("{dimension}: update {}, subscribed {}", range(update), range(subscribed))
     };
     apart.iter().map(on).collect::<Vec<_>>().join("; ")
