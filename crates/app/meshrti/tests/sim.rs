@@ -378,6 +378,23 @@ fn grant_scale_counts_what_a_grant_of_logical_time_costs() {
 }
 
 #[test]
+fn region_scale_counts_what_a_wanted_update_costs() {
+    let options = ["--entities", "20", "--area-km2", "100", "--seconds", "2", "--ratio-max", "99"];
+    let report = report(&[&["region-scale", "--nodes", "2,3"][..], &options].concat());
+    let rows = report["rows"].as_array().expect("rows");
+    let nodes: Vec<_> = rows.iter().map(|row| row["nodes"].as_u64()).collect();
+    assert_eq!(nodes, [Some(2), Some(3)]);
+    for row in rows {
+        let (part, all) = (&row["with_regions"], &row["without"]);
+        assert_eq!(part["updates"], all["updates"]);
+        assert!(
+            part["wanted"].as_u64() < all["wanted"].as_u64() && row["ratio"].as_f64() > Some(0.5),
+            "{row}"
+        );
+    }
+}
+
+#[test]
 fn interest_scale_counts_what_a_change_of_interest_costs() {
     let report = report(&["interest-scale", "--nodes", "6", "--federates", "1"]);
     let rows = report["rows"].as_array().expect("rows");

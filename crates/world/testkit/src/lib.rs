@@ -14,6 +14,7 @@
 //!
 //! With `MESHRTI_LOG=info` (or `warn`, `debug`) a run prints the logs of its nodes.
 
+pub mod areas;
 pub mod cluster;
 mod draw;
 mod federate;

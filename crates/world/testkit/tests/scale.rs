@@ -3,6 +3,7 @@
 //! sent. A grant of logical time costs as many messages in a large network as in a small one.
 
 use base::Seed;
+use testkit::areas;
 use testkit::grants;
 use testkit::scale::{self, Counts, Report, Settings, Shape};
 
@@ -74,4 +75,27 @@ fn federates_that_are_far_ahead_or_idle_cost_the_others_no_messages() {
         let (least, most) = (alone.control.messages, beside.control.messages);
         assert!(most * 100 <= least * 105, "{workload:?}: {least} messages without them, {most} with them");
     }
+}
+
+fn areas(interest: Option<u32>) -> areas::Report {
+    let settings = areas::Settings {
+        nodes: 6,
+        entities: 60,
+        world: 60_000,
+        interest,
+        cell: 1_000,
+        speed: 15,
+        value_bytes: 128,
+        seconds: 10,
+        seed: Seed(1),
+    };
+    areas::run(&settings, |_, _| {}).unwrap_or_else(|why| panic!("{settings:?}: {why}"))
+}
+
+#[test]
+fn a_node_gets_hardly_more_than_its_area_of_interest() {
+    let (part, all) = (areas(Some(10_000)), areas(None));
+    let per_wanted = |report: &areas::Report| report.bytes as f64 / report.received as f64;
+    assert!(part.received * 20 < all.received && part.received > 100, "{part:?}, {all:?}");
+    assert!(per_wanted(&part) <= 2.5 * per_wanted(&all), "{part:?}, {all:?}");
 }

@@ -123,7 +123,7 @@ fn text(run: &scale::Report) -> String {
     let mut steps =
         Table::new(["", "virtual s", "map", "log", "peer messages", "router", "signs of life", "kB"]);
     for step in &run.steps {
-        let Counts { life, map, log, peer_messages, router, bytes } = step.counts;
+        let Counts { life, map, log, peer_messages, router, bytes, .. } = step.counts;
         let took = format!("{:.3}", step.took.as_secs_f64());
         let kilobytes = number(bytes / 1_000);
         let [map, log, peer_messages, router, life] = [map, log, peer_messages, router, life].map(number);

@@ -8,6 +8,7 @@ mod interest;
 mod list;
 mod network;
 mod pool;
+mod region;
 
 use clap::Subcommand;
 
@@ -56,6 +57,8 @@ enum Scenario {
     InterestScale(interest::Args),
     /// Whole nodes with federates in logical time: messages that a grant costs
     GrantScale(grants::Args),
+    /// Whole nodes that are each interested in an area: octets that a wanted update costs
+    RegionScale(region::Args),
     /// Measure what messages cost on this machine, and fit a host model
     Calibrate(federation::calibrate::Args),
     /// Combine reports of one scenario with different seeds
@@ -73,6 +76,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Scenario::Srmp(command) => command.run(),
         Scenario::InterestScale(args) => interest::run(args),
         Scenario::GrantScale(args) => grants::run(args),
+        Scenario::RegionScale(args) => region::run(args),
         Scenario::Calibrate(args) => federation::calibrate::run(args),
         Scenario::Pool(args) => pool::run(args),
     }

@@ -30,12 +30,18 @@ pub struct FrameCounts {
     pub router: u64,
     /// Octets of all these frames.
     pub bytes: u64,
+    /// Octets of peer messages and of the routers among them.
+    pub service_bytes: u64,
 }
 
 impl FrameCounts {
     fn add(&mut self, frame: &Bytes) {
-        self.bytes += frame.len() as u64;
-        *match FrameKind::of(frame) {
+        let (kind, bytes) = (FrameKind::of(frame), frame.len() as u64);
+        self.bytes += bytes;
+        if matches!(kind, FrameKind::PeerMessage | FrameKind::Router) {
+            self.service_bytes += bytes;
+        }
+        *match kind {
             FrameKind::Life => &mut self.life,
             FrameKind::Map => &mut self.map,
             FrameKind::Log => &mut self.log,
@@ -64,6 +70,7 @@ impl FrameCounts {
             peer_messages: of(self.peer_messages, other.peer_messages),
             router: of(self.router, other.router),
             bytes: of(self.bytes, other.bytes),
+            service_bytes: of(self.service_bytes, other.service_bytes),
         }
     }
 
