@@ -53,14 +53,17 @@ impl Trial {
         Ok(())
     }
 
-    /// A deletion is lost only with the node of its federate. The witness, which subscribes
-    /// everything, tells whether it is.
+    /// A deletion is lost only with the node of its federate. Those who know the instance tell whether it
+    /// is: the witness, which subscribes everything, does not discover one that nobody owns any longer.
     fn judge_deletions(&mut self) -> Result<(), String> {
         for (instance, by) in std::mem::take(&mut self.deleted) {
-            if !self.mirror.feds[0].known.contains_key(&instance) {
-                self.mirror.instances.remove(&instance);
-            } else if !self.mirror.feds[by].is_dead {
-                return Err(format!("f0 knows {instance:?}, which f{by} has deleted"));
+            let mut live = self.mirror.live().into_iter();
+            match live.find(|&at| self.mirror.feds[at].known.contains_key(&instance)) {
+                None => drop(self.mirror.instances.remove(&instance)),
+                Some(at) if !self.mirror.feds[by].is_dead => {
+                    return Err(format!("f{at} knows {instance:?}, which f{by} has deleted"));
+                }
+                Some(_) => {}
             }
         }
         Ok(())

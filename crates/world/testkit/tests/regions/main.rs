@@ -72,6 +72,14 @@ fn an_attribute_stays_in_scope_by_regions_that_are_outdated() {
     run.unwrap_or_else(|difference| panic!("{difference}"));
 }
 
+/// A node died right after its federate had registered and deleted an instance. One node had heard of the
+/// registration alone: the instance lives on without owners, and only those know it who had discovered it.
+#[test]
+fn a_deletion_that_dies_with_its_node_leaves_an_instance_without_owners() {
+    let run = nodes::Trial::with_faults(Seed(0x9eaf1ff5)).finish();
+    run.unwrap_or_else(|difference| panic!("{difference}"));
+}
+
 /// A federate divested an attribute while the home of the instance was dead. The new home had never
 /// heard of the instance, and got the request before it got the record.
 #[test]
