@@ -57,7 +57,7 @@ enum Scenario {
     InterestScale(interest::Args),
     /// Whole nodes with federates in logical time: messages that a grant costs
     GrantScale(grants::Args),
-    /// Whole nodes that are each interested in an area: octets that a wanted update costs
+    /// Whole nodes interested in areas: octets that a wanted update costs
     RegionScale(region::Args),
     /// Measure what messages cost on this machine, and fit a host model
     Calibrate(federation::calibrate::Args),
