@@ -26,9 +26,16 @@ const REVIEW_PAUSE: Duration = Duration::from_millis(2);
 pub(super) type Place = (ObjectInstanceHandle, AttributeHandle);
 
 impl Filter {
-    /// Whether the follower need not be told of regions where nobody there subscribes.
-    pub(super) fn leaves_out_regions(&self) -> bool {
-        matches!(&self.state, State::On(sent) if sent.is_confirmed)
+    /// Whether the follower is to be told where regions of an attribute are: somebody there subscribes where
+    /// they are, or the follower is told of all.
+    fn is_told_of(
+        &self,
+        objects: &Objects,
+        class: PublishedClass,
+        (attribute, regions): (AttributeHandle, &RegionSet),
+    ) -> bool {
+        let is_filtered = matches!(&self.state, State::On(sent) if sent.is_confirmed);
+        !is_filtered || self.selection.reaches(objects, class, attribute, regions)
     }
 
     /// Whether the follower is to be told that regions have moved, and whether it loses sight of them.
@@ -39,10 +46,10 @@ impl Filter {
         (instance, regions): (ObjectInstanceHandle, &[(AttributeHandle, RegionSet)]),
     ) -> (bool, bool) {
         let moved = regions.iter().map(|(attribute, _)| (instance, *attribute));
-        let reaches = regions
-            .iter()
-            .any(|(attribute, regions)| self.selection.reaches(objects, class, *attribute, regions));
-        if reaches || !self.leaves_out_regions() || self.away.len() + regions.len() > AWAY_MAX {
+        let mut of_each = regions.iter();
+        let is_told =
+            of_each.any(|(attribute, regions)| self.is_told_of(objects, class, (*attribute, regions)));
+        if is_told || self.away.len() + regions.len() > AWAY_MAX {
             for moved in moved {
                 self.away.remove(&moved);
             }
@@ -68,13 +75,13 @@ impl Filter {
         self.review_until = last.and_then(|&last| self.away.range(..last).next_back()).copied();
         let told = reviewed.into_iter().filter_map(|(instance, attribute)| {
             let regions = objects.instances.get(instance)?.regions_of(attribute);
-            let is_told =
-                !self.leaves_out_regions() || self.selection.reaches(objects, class, attribute, regions);
+            let is_told = self.is_told_of(objects, class, (attribute, regions));
             is_told.then(|| ((instance, attribute), regions.clone()))
         });
         told.collect()
     }
 
+    /// An instance is deleted.
     pub(super) fn forget_instance(&mut self, instance: ObjectInstanceHandle) {
         let all = (instance, AttributeHandle(0))..=(instance, AttributeHandle(u32::MAX));
         while let Some(&gone) = self.away.range(all.clone()).next() {
