@@ -96,7 +96,7 @@ impl Replication {
         let (next, last) = (out.announcement(), out.last);
         if is_due && next.is_none() {
             for follower in out.followers.iter().copied().collect::<Vec<_>>() {
-                self.announce_surely(context, class, follower);
+                self.announce_reliably(context, class, follower);
             }
         } else {
             if is_due {
@@ -112,7 +112,7 @@ impl Replication {
     }
 
     /// Announces the high-water mark of a stream to a follower by a message that is not lost.
-    fn announce_surely(&self, context: &mut Context<'_>, class: PublishedClass, to: NodeId) {
+    fn announce_reliably(&self, context: &mut Context<'_>, class: PublishedClass, to: NodeId) {
         let Some(out) = self.outbound.get(&class) else { return };
         let relevant = out.sent_to(to).map_or(out.last, |sent| sent.last);
         self.send(context, to, class, StreamMessage::HighWater { relevant, last: out.last });
@@ -127,6 +127,8 @@ impl Replication {
         });
         for (&class, out) in concerned {
             out.appended_at = context.now;
+            // Not with the others: the stream may be busy with messages for these.
+            out.announce_to_filtered_at(context.now + ANNOUNCE[0]);
             announce_soon(out, context.timers, StreamId { execution, class }, context.now);
         }
     }

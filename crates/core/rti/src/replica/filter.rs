@@ -2,8 +2,8 @@
 //! numbers of the messages that it does not need, so that streams stay dense.
 //!
 //! This is writer-side filtering as in DDS: a reader is told which numbers are irrelevant for it
-//! (DDSI-RTPS, 8.3.8.4). Only updates and interactions are filtered. Everything else that a stream says
-//! concerns all followers.
+//! (DDSI-RTPS, 8.3.8.4). Updates and interactions are filtered, and moves of update regions
+//! ([`away`](super::away)). Everything else that a stream says concerns all followers.
 //!
 //! The sender counts how much of a stream each follower wants. A follower that wants half of it or less
 //! is filtered: it is told so, and no longer takes the messages that come by the topic of the class. A
@@ -109,12 +109,10 @@ pub(super) struct Filter {
 
 /// A change of the way in which a follower gets a stream.
 enum Step {
-    Advertise,
-    Withdraw,
+    /// Messages by the topic of its node are advertised, or no longer.
+    Advertisement,
     /// Asks whether the follower is ready to be filtered, or not to be any longer.
-    Switch {
-        filtered: bool,
-    },
+    Switch { filtered: bool },
 }
 
 impl Filter {
@@ -156,11 +154,11 @@ impl Filter {
         match self.state {
             State::Off if wants_little => {
                 self.state = State::Requested;
-                Some(Step::Advertise)
+                Some(Step::Advertisement)
             }
             State::Requested if wants_much => {
                 self.state = State::Off;
-                Some(Step::Withdraw)
+                Some(Step::Advertisement)
             }
             State::Requested if is_interested && may_switch => {
                 self.state = State::Beginning;
@@ -314,6 +312,13 @@ impl Outbound {
         selected
     }
 
+    /// Has all filtered followers told of their last messages once more.
+    pub(super) fn announce_to_filtered_at(&mut self, at: Moment) {
+        for sent in self.filters.values_mut().filter_map(Filter::sent_mut) {
+            sent.announce_at = Some(at);
+        }
+    }
+
     /// When the first of the filtered followers is to be told of its last message.
     pub(super) fn next_announcement(&self) -> Option<Moment> {
         self.filters.values().filter_map(|filter| filter.sent()?.announce_at).min()
@@ -335,19 +340,16 @@ impl Replication {
             // One switch at a time: until the follower has answered, the stream must not get as far as
             // the next one.
             let Some(step) = filter.review(window, is_interested, out.switching.is_none()) else { continue };
-            if matches!(step, Step::Switch { .. }) {
-                out.switching = Some(node);
+            match step {
+                Step::Switch { .. } => out.switching = Some(node),
+                // A filter that is off again may be over: its node may want all of the class by now.
+                Step::Advertisement => out.filters_version = 0,
             }
             steps.push((node, step));
         }
         for (node, step) in steps {
             match step {
-                Step::Advertise => self.review_advertisement(context, node),
-                Step::Withdraw => {
-                    self.review_advertisement(context, node);
-                    // Its node may want all of the class by now.
-                    self.outbound.entry(class).or_default().filters_version = 0;
-                }
+                Step::Advertisement => self.review_advertisement(context, node),
                 Step::Switch { filtered } => {
                     self.send(context, node, class, StreamMessage::Switch { number, filtered });
                 }
@@ -419,18 +421,26 @@ impl Replication {
 
     /// Tells those filtered followers of a stream that are to be told now the number of its last message.
     pub(super) fn announce_to_filtered(&mut self, context: &mut Context<'_>, stream: StreamId) {
+        let now = context.now;
+        self.tell_last(context, stream, |sent, _| sent.announce_at.take_if(|at| *at <= now).is_some());
+    }
+
+    /// Tells filtered followers of a stream the number of its last message, if `is_due` says so of them.
+    fn tell_last(
+        &mut self,
+        context: &mut Context<'_>,
+        stream: StreamId,
+        mut is_due: impl FnMut(&mut Sent, u64) -> bool,
+    ) {
         let Some(out) = self.outbound.get_mut(&stream.class) else { return };
-        let (now, last) = (context.now, out.last);
-        let mut nodes = SmallVec::<[(NodeId, u64); 4]>::new();
-        for (&node, filter) in &mut out.filters {
+        let (node, last) = (context.objects.node, out.last);
+        for (&to, filter) in &mut out.filters {
             let Some(sent) = filter.sent_mut() else { continue };
-            if sent.announce_at.is_some_and(|at| at <= now) {
-                (sent.told, sent.announce_at) = (last, None);
-                nodes.push((node, sent.last));
+            if is_due(sent, last) {
+                sent.told = last;
+                let kind = Kind::HighWater { relevant: sent.last, last };
+                context.peers.send(Packet::to_node(stream, (node, to), kind, Bytes::new()));
             }
-        }
-        for (to, relevant) in nodes {
-            send_high_water(context, stream, to, (relevant, last));
         }
     }
 
@@ -438,19 +448,15 @@ impl Replication {
     /// more for them: time management waits for these messages.
     pub(crate) fn announce_in_time(&mut self, context: &mut Context<'_>) {
         while let Some(class) = self.in_time.pop_first() {
-            let stream = self.stream(class);
-            let Some(out) = self.outbound.get_mut(&class) else { continue };
-            let last = out.last;
-            let mut nodes = SmallVec::<[(NodeId, u64); 4]>::new();
-            for (&node, filter) in &mut out.filters {
-                if let Some(sent) = filter.sent_mut().filter(|sent| sent.told < last) {
-                    sent.told = last;
-                    nodes.push((node, sent.last));
+            let (stream, again_at) = (self.stream(class), context.now + ANNOUNCE);
+            self.tell_last(context, stream, |sent, last| {
+                let is_due = sent.told < last;
+                if is_due {
+                    // This may be lost, too.
+                    sent.announce_at = Some(again_at);
                 }
-            }
-            for (to, relevant) in nodes {
-                send_high_water(context, stream, to, (relevant, last));
-            }
+                is_due
+            });
         }
     }
 
@@ -498,10 +504,4 @@ impl Replication {
         let sent = self.outbound.get(&class).and_then(|out| out.sent_to(to));
         sent.map_or(u64::MAX, |sent| sent.since)
     }
-}
-
-fn send_high_water(context: &mut Context<'_>, stream: StreamId, to: NodeId, (relevant, last): (u64, u64)) {
-    let ends = (context.objects.node, to);
-    let kind = Kind::HighWater { relevant, last };
-    context.peers.send(Packet::to_node(stream, ends, kind, Bytes::new()));
 }

@@ -361,6 +361,31 @@ fn a_filtered_node_is_granted_as_soon_as_the_others() -> Refused {
     })
 }
 
+/// A filtered node learns soon after a failure that it has missed a message, however busy the stream is with
+/// messages for others.
+#[test]
+fn a_filtered_node_learns_of_a_lost_message_on_a_busy_stream() -> Refused {
+    let Watch { mut cluster, a, ends, instances, .. } = watch(SOUND, 0)?;
+    let update = |cluster: &mut Cluster, instance: u32, value: u32| {
+        a.update(instance, &format!("a={value}"))?;
+        cluster.run(Duration::from_millis(20));
+        Ok::<_, hla::Exception>(())
+    };
+    for value in 0..20 {
+        instances.iter().try_for_each(|&instance| update(&mut cluster, instance, value))?;
+    }
+    cluster.settle();
+    ends.iter().for_each(Fed::skip);
+    cluster.cut.insert((0, 1));
+    update(&mut cluster, instances[0], 20)?;
+    (20..80).try_for_each(|value| update(&mut cluster, instances[1], value))?;
+    cluster.cut.clear();
+    cluster.changed();
+    (80..90).try_for_each(|value| update(&mut cluster, instances[1], value))?;
+    assert_eq!(ends[0].callbacks(), ["reflect(1, a=20, reliable, A)"]);
+    Ok(())
+}
+
 /// A node is told of regions that move once they are where it watches, and of no others.
 #[test]
 fn a_node_is_told_of_regions_that_come_to_where_it_watches() -> Refused {
