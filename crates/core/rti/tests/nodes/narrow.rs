@@ -460,6 +460,49 @@ fn a_filtered_node_takes_no_messages_for_others() -> Refused {
     Ok(())
 }
 
+/// While a filter begins and ends, best-effort values come exactly once.
+#[test]
+fn no_best_effort_value_is_lost_or_repeated_by_a_filter() -> Refused {
+    let mut cluster = Cluster::new(3, &[], SOUND, 0);
+    let [a, b, c] = cluster.join_all();
+    a.publish("C", &["b"])?;
+    let watched = [b.region("X=0..20")?, c.region("X=80..100")?];
+    b.subscribe_with("C", &[("b", &[watched[0]])])?;
+    c.subscribe_with("C", &[("b", &[watched[1]])])?;
+    cluster.settle();
+    let places = [a.region("X=10..11")?, a.region("X=90..91")?];
+    let instances = [places[0], places[1]].map(|place| a.register_with("C", &[("b", &[place])]));
+    let instances = [instances[0]?, instances[1]?];
+    cluster.settle();
+    // For six seconds: filters begin and end within one each, and the routers get two.
+    let send = |cluster: &mut Cluster| {
+        for value in 0..6_000 {
+            for instance in instances {
+                a.update(instance, &format!("b={value}"))?;
+            }
+            cluster.run(Duration::from_millis(1));
+        }
+        cluster.settle();
+        Ok::<_, hla::Exception>(())
+    };
+    let reflects = |instances: &[u32]| {
+        let of = |value| {
+            instances.iter().map(move |instance| format!("reflect({instance}, b={value}, bestEffort, A)"))
+        };
+        (0..6_000).flat_map(of).collect::<Vec<_>>()
+    };
+    [&b, &c].iter().for_each(|fed| fed.skip());
+    send(&mut cluster)?;
+    assert!((b.callbacks(), c.callbacks()) == (reflects(&[1]), reflects(&[2])), "while they begin");
+    let d = cluster.join(1, "D");
+    d.subscribe("C", &["b"])?;
+    cluster.settle();
+    [&b, &d].iter().for_each(|fed| fed.skip());
+    send(&mut cluster)?;
+    assert!((b.callbacks(), d.callbacks()) == (reflects(&[1]), reflects(&[1, 2])), "while they end");
+    Ok(())
+}
+
 /// A filtered node gets again the messages that it has missed: a few of many.
 #[test]
 fn a_filtered_node_gets_the_messages_that_it_has_missed() -> Refused {
