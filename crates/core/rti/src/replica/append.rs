@@ -187,11 +187,11 @@ fn send_best_effort(
     };
     context.peers.counters.best_effort += 1;
     let (kind, node) =
-        (Kind::BestEffort { after: out.last, switch: out.switches, key }, context.objects.node);
+        (Kind::BestEffort { after: out.last, switchover: out.switchovers, key }, context.objects.node);
     let body = Framed::encode(watermark, event);
     let surroundings = (context.objects, context.now, context.peers.limits.filter_window);
     for Selected { to, after, .. } in out.select(surroundings, (stream.class, event), (None, None)) {
-        let kind = Kind::BestEffort { after, switch: out.switches, key };
+        let kind = Kind::BestEffort { after, switchover: out.switchovers, key };
         context.peers.send(Packet::to_node(stream, (node, to), kind, body.clone()));
     }
     context.peers.send(Packet::new(stream, node, kind, body));

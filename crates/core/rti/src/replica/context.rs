@@ -14,8 +14,8 @@ pub(crate) enum Timer {
     /// A gap in this stream of that node may have to be repaired, or a refused request to follow it
     /// may be repeated.
     Follow(StreamId, NodeId),
-    /// The routers have had the time to follow a switch of this stream of that node.
-    Switch(StreamId, NodeId),
+    /// The routers have had the time to follow a switchover of this stream of that node.
+    Switchover(StreamId, NodeId),
     /// Followers of this stream may subscribe where regions are of which they have lost sight.
     Review(StreamId),
     /// The high-water mark of this stream is to be announced.

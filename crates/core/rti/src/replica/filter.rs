@@ -52,8 +52,8 @@ pub(super) struct Sent {
     forgotten: u64,
     /// When the follower is to be told of the last message once more.
     announce_at: Option<Moment>,
-    /// The switch with which this began.
-    switch: u64,
+    /// The switchover with which this began.
+    switchover: u64,
     /// The follower takes no message by the topic of the class any longer. Only from then on it need not
     /// be told of regions where nobody there subscribes: it could otherwise take one of several moves by
     /// the topic of the class, and take it for the last.
@@ -61,10 +61,19 @@ pub(super) struct Sent {
 }
 
 impl Sent {
-    fn new(switch: u64, last: u64) -> Self {
+    fn new(switchover: u64, last: u64) -> Self {
         let numbers = VecDeque::new();
         let (announce_at, is_confirmed) = (None, false);
-        Self { since: last, last, told: last, numbers, forgotten: last, announce_at, switch, is_confirmed }
+        Self {
+            since: last,
+            last,
+            told: last,
+            numbers,
+            forgotten: last,
+            announce_at,
+            switchover,
+            is_confirmed,
+        }
     }
 
     /// Notes a message for the follower. `first_kept` is the first message that is kept for repairs.
@@ -112,7 +121,7 @@ enum Step {
     /// Messages by the topic of its node are advertised, or no longer.
     Advertisement,
     /// Asks whether the follower is ready to be filtered, or not to be any longer.
-    Switch { filtered: bool },
+    Switchover { filtered: bool },
 }
 
 impl Filter {
@@ -140,9 +149,9 @@ impl Filter {
         matches!(self.state, State::Off)
     }
 
-    /// Decides how the follower gets the stream from now on. `may_switch`: no other follower is being
+    /// Decides how the follower gets the stream from now on. `may_switch_over`: no other follower is being
     /// switched.
-    fn review(&mut self, window: u32, is_interested: bool, may_switch: bool) -> Option<Step> {
+    fn review(&mut self, window: u32, is_interested: bool, may_switch_over: bool) -> Option<Step> {
         let (mut wants_little, mut wants_much) = (false, false);
         if self.seen >= window {
             // The second threshold is higher: otherwise one that wants about half would be told at
@@ -160,15 +169,15 @@ impl Filter {
                 self.state = State::Off;
                 Some(Step::Advertisement)
             }
-            State::Requested if is_interested && may_switch => {
+            State::Requested if is_interested && may_switch_over => {
                 self.state = State::Beginning;
-                Some(Step::Switch { filtered: true })
+                Some(Step::Switchover { filtered: true })
             }
-            State::On(_) if wants_much && may_switch => {
+            State::On(_) if wants_much && may_switch_over => {
                 if let State::On(sent) = std::mem::replace(&mut self.state, State::Off) {
                     self.state = State::Ending(sent);
                 }
-                Some(Step::Switch { filtered: false })
+                Some(Step::Switchover { filtered: false })
             }
             _ => None,
         }
@@ -333,15 +342,17 @@ impl Replication {
         if !std::mem::take(&mut out.filters_due) {
             return;
         }
-        let (window, number) = (context.peers.limits.filter_window, out.switches + 1);
+        let (window, number) = (context.peers.limits.filter_window, out.switchovers + 1);
         let mut steps = Vec::new();
         for (&node, filter) in &mut out.filters {
             let is_interested = context.peers.wanted.contains(&NetTopic::Node(execution, node));
-            // One switch at a time: until the follower has answered, the stream must not get as far as
+            // One switchover at a time: until the follower has answered, the stream must not get as far as
             // the next one.
-            let Some(step) = filter.review(window, is_interested, out.switching.is_none()) else { continue };
+            let Some(step) = filter.review(window, is_interested, out.switching_over.is_none()) else {
+                continue;
+            };
             match step {
-                Step::Switch { .. } => out.switching = Some(node),
+                Step::Switchover { .. } => out.switching_over = Some(node),
                 // A filter that is off again may be over: its node may want all of the class by now.
                 Step::Advertisement => out.filters_version = 0,
             }
@@ -350,8 +361,8 @@ impl Replication {
         for (node, step) in steps {
             match step {
                 Step::Advertisement => self.review_advertisement(context, node),
-                Step::Switch { filtered } => {
-                    self.send(context, node, class, StreamMessage::Switch { number, filtered });
+                Step::Switchover { filtered } => {
+                    self.send(context, node, class, StreamMessage::Switchover { number, filtered });
                 }
             }
         }
@@ -372,14 +383,14 @@ impl Replication {
     pub(super) fn forget_filter(&mut self, context: &mut Context<'_>, class: PublishedClass, node: NodeId) {
         let Some(out) = self.outbound.get_mut(&class) else { return };
         out.filters_version = 0;
-        out.switching.take_if(|switching| *switching == node);
+        out.switching_over.take_if(|switching_over| *switching_over == node);
         if out.filters.remove(&node).is_some() {
             self.review_advertisement(context, node);
         }
     }
 
-    /// Switches the stream: the follower is ready for it.
-    pub(super) fn switch(
+    /// Switches the stream over: the follower is ready for it.
+    pub(super) fn switch_over(
         &mut self,
         context: &mut Context<'_>,
         (class, node): (PublishedClass, NodeId),
@@ -387,17 +398,17 @@ impl Replication {
     ) {
         let Some(out) = self.outbound.get_mut(&class) else { return };
         if let Some(State::On(sent)) = out.filters.get_mut(&node).map(|filter| &mut filter.state)
-            && sent.switch == number
+            && sent.switchover == number
         {
             sent.is_confirmed = true;
             return;
         }
-        if out.switching != Some(node) || number != out.switches + 1 {
+        if out.switching_over != Some(node) || number != out.switchovers + 1 {
             return;
         }
-        (out.switching, out.switches) = (None, number);
+        (out.switching_over, out.switchovers) = (None, number);
         let last = out.last;
-        tracing::debug!(?class, %node, number, last, "a stream is switched for this follower");
+        tracing::debug!(?class, %node, number, last, "a stream is switched over for this follower");
         let Some(filter) = out.filters.get_mut(&node) else { return };
         let message = match &filter.state {
             State::Beginning => {

@@ -20,7 +20,7 @@ const REFUSED_WAIT: Duration = Duration::from_secs(1);
 /// How long messages, interests and withdrawals of interests take through the routers at most. A node
 /// whose stream is filtered keeps its interest in the class for so long, and declares it so long before
 /// the filter ends: best-effort messages would otherwise be lost.
-const SWITCH_WAIT: Duration = Duration::from_secs(2);
+const SWITCHOVER_WAIT: Duration = Duration::from_secs(2);
 
 /// Greater than the handle of any instance.
 const LAST: ObjectInstanceHandle = ObjectInstanceHandle(u64::MAX);
@@ -91,7 +91,7 @@ impl Replication {
 
     /// The sender of a stream is about to filter it for this node, or no longer to do so. In that case
     /// the interest in the class must have reached the routers first.
-    pub(super) fn prepare_switch(
+    pub(super) fn prepare_switchover(
         &mut self,
         context: &mut Context<'_>,
         (class, from): (PublishedClass, NodeId),
@@ -99,21 +99,21 @@ impl Replication {
     ) {
         let following = self.followed.get_mut(&(class, from)).filter(|following| following.takes());
         let Some(following) = following else { return };
-        tracing::debug!(?class, %from, number, filtered, "ready for a switch of this stream");
+        tracing::debug!(?class, %from, number, filtered, "ready for a switchover of this stream");
         if filtered {
-            following.filter = InboundFilter { switches: number..u64::MAX, ..InboundFilter::default() };
+            following.filter = InboundFilter { switchovers: number..u64::MAX, ..InboundFilter::default() };
             self.send(context, from, class, StreamMessage::Ready { number });
         } else {
             let filter = &mut following.filter;
-            filter.switches.end = number;
+            filter.switchovers.end = number;
             (filter.after, filter.is_settled, filter.ready_for) = (None, false, Some(number));
             self.refresh_interest(context, class);
-            context.timers.set(Timer::Switch(self.stream(class), from), context.now + SWITCH_WAIT);
+            context.timers.set(Timer::Switchover(self.stream(class), from), context.now + SWITCHOVER_WAIT);
         }
     }
 
     /// The sender of a stream filters it for this node from now on.
-    pub(super) fn switched(
+    pub(super) fn switched_over(
         &mut self,
         context: &mut Context<'_>,
         (class, from): (PublishedClass, NodeId),
@@ -122,14 +122,14 @@ impl Replication {
         let following = self.followed.get_mut(&(class, from)).filter(|following| following.takes());
         if let Some(following) = following {
             following.filter.after = Some(after);
-            let number = following.filter.switches.start;
+            let number = following.filter.switchovers.start;
             self.send(context, from, class, StreamMessage::Ready { number });
-            context.timers.set(Timer::Switch(self.stream(class), from), context.now + SWITCH_WAIT);
+            context.timers.set(Timer::Switchover(self.stream(class), from), context.now + SWITCHOVER_WAIT);
         }
     }
 
-    /// The routers have had the time to follow a switch.
-    pub(crate) fn switch_due(&mut self, context: &mut Context<'_>, class: PublishedClass, from: NodeId) {
+    /// The routers have had the time to follow a switchover.
+    pub(crate) fn switchover_due(&mut self, context: &mut Context<'_>, class: PublishedClass, from: NodeId) {
         let Some(following) = self.followed.get_mut(&(class, from)) else { return };
         let filter = &mut following.filter;
         if let Some(number) = filter.ready_for.take() {

@@ -82,11 +82,11 @@ impl Replication {
             StreamMessage::HighWater { relevant, last } => {
                 self.take_high_water(context, (class, from), (relevant, last))?;
             }
-            StreamMessage::Switch { number, filtered } => {
-                self.prepare_switch(context, (class, from), (number, filtered));
+            StreamMessage::Switchover { number, filtered } => {
+                self.prepare_switchover(context, (class, from), (number, filtered));
             }
-            StreamMessage::Ready { number } => self.switch(context, (class, from), number),
-            StreamMessage::Filtered { after } => self.switched(context, (class, from), after),
+            StreamMessage::Ready { number } => self.switch_over(context, (class, from), number),
+            StreamMessage::Filtered { after } => self.switched_over(context, (class, from), after),
             StreamMessage::FilteredRepair { first, last, messages } => {
                 self.take_filtered_repair(context, (class, from), (first, last), messages)?;
             }
@@ -134,7 +134,7 @@ impl Replication {
         match kind {
             Kind::Numbered(number) | Kind::Batch(number) => is_after(number),
             Kind::HighWater { last, .. } => is_after(last),
-            Kind::BestEffort { switch, .. } => following.filter.switches.contains(&switch),
+            Kind::BestEffort { switchover, .. } => following.filter.switchovers.contains(&switchover),
             Kind::Filtered { .. } => true,
         }
     }

@@ -245,7 +245,7 @@ impl Replication {
     /// Clears the timers of a followed stream.
     pub(super) fn clear_timers(&self, context: &mut Context<'_>, class: PublishedClass, node: NodeId) {
         context.timers.clear(Timer::Follow(self.stream(class), node));
-        context.timers.clear(Timer::Switch(self.stream(class), node));
+        context.timers.clear(Timer::Switchover(self.stream(class), node));
     }
 
     /// Ends the replication with its federation execution.

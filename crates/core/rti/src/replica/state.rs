@@ -52,10 +52,10 @@ pub(crate) struct Outbound {
     pub(super) filters_version: u64,
     /// Some filter is to be reviewed.
     pub(super) filters_due: bool,
-    /// How often the stream was switched: a follower was filtered, or no longer.
-    pub(super) switches: u64,
-    /// The follower that is asked whether it is ready for the next switch.
-    pub(super) switching: Option<NodeId>,
+    /// How often the stream was switched over: a follower was filtered, or no longer.
+    pub(super) switchovers: u64,
+    /// The follower that is asked whether it is ready for the next switchover.
+    pub(super) switching_over: Option<NodeId>,
     /// Number of the last message that all followers have got.
     pub(super) last_for_all: u64,
     /// When values that are wanted at a reduced rate were last sent.
@@ -81,8 +81,8 @@ impl Default for Outbound {
             filters: BTreeMap::new(),
             filters_version: 0,
             filters_due: false,
-            switches: 0,
-            switching: None,
+            switchovers: 0,
+            switching_over: None,
             last_for_all: 0,
             reduction: Reduction::default(),
             announced: 0,
@@ -164,19 +164,19 @@ impl Received {
 /// How the sender of a stream filters it for this node.
 #[derive(Debug)]
 pub(crate) struct InboundFilter {
-    /// From the first of these switches on, until the second one, the stream is filtered for this node.
-    pub(super) switches: Range<u64>,
+    /// From the first of these switchovers on, until the second one, the stream is filtered for this node.
+    pub(super) switchovers: Range<u64>,
     /// Messages after this number come by the topic of this node, without those that nobody here wants.
     pub(super) after: Option<u64>,
     /// All that was sent by the topic of the class before has arrived, or is lost.
     pub(super) is_settled: bool,
-    /// This node will be ready for this switch.
+    /// This node will be ready for this switchover.
     pub(super) ready_for: Option<u64>,
 }
 
 impl Default for InboundFilter {
     fn default() -> Self {
-        Self { switches: u64::MAX..u64::MAX, after: None, is_settled: false, ready_for: None }
+        Self { switchovers: u64::MAX..u64::MAX, after: None, is_settled: false, ready_for: None }
     }
 }
 

@@ -124,9 +124,10 @@ impl Rti {
                         execution.settle(shared);
                     });
                 }
-                Timer::Switch(stream, from) => {
+                Timer::Switchover(stream, from) => {
                     self.with(stream.execution, |execution, shared| {
-                        execution.replicate(shared, |r, context| r.switch_due(context, stream.class, from));
+                        execution
+                            .replicate(shared, |r, context| r.switchover_due(context, stream.class, from));
                     });
                 }
                 Timer::Review(stream) => {

@@ -179,9 +179,9 @@ pub(crate) enum Kind {
     /// The message with this number.
     Numbered(u64),
     /// Best effort, without a number, sent after the message with number `after`, and after this
-    /// [switch](super::StreamMessage::Switch) of the stream. The key is that of
+    /// [switchover](super::StreamMessage::Switchover) of the stream. The key is that of
     /// [`Message::supersedes`]; 0 for none.
-    BestEffort { after: u64, switch: u64, key: u64 },
+    BestEffort { after: u64, switchover: u64, key: u64 },
     /// No message, but the number of the last one. Those after `relevant` hold nothing for the
     /// receiver.
     HighWater { relevant: u64, last: u64 },
@@ -369,9 +369,9 @@ impl Wire for Packet {
         }
         head.number(number);
         match self.kind {
-            Kind::BestEffort { switch, key, .. } => {
+            Kind::BestEffort { switchover, key, .. } => {
                 head.slice(&key.to_be_bytes());
-                head.number(switch);
+                head.number(switchover);
             }
             Kind::HighWater { relevant, last } => head.number(last - relevant),
             Kind::Numbered(_) | Kind::Batch(_) | Kind::Filtered { .. } => {}
@@ -397,7 +397,7 @@ impl Wire for Packet {
                 for _ in 0..8 {
                     key = key << 8 | u64::from(r.u8("a key")?);
                 }
-                Kind::BestEffort { after: number, switch: r.u64("the number of a switch")?, key }
+                Kind::BestEffort { after: number, switchover: r.u64("the number of a switchover")?, key }
             }
             2 => {
                 let irrelevant = r.u64("a number of messages")?;

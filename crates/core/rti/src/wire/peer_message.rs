@@ -92,14 +92,14 @@ pub(crate) enum StreamMessage {
     /// Number of the last message of the stream. Those after `relevant` hold nothing for the
     /// receiver.
     HighWater { relevant: u64, last: u64 },
-    /// From the switch with this number on, messages come by the topic of the receiver's node, without
-    /// those that hold nothing for it, or (`filtered` is false) by the topic of the class. The switch
+    /// From the switchover with this number on, messages come by the topic of the receiver's node, without
+    /// those that hold nothing for it, or (`filtered` is false) by the topic of the class. The switchover
     /// happens once the receiver is ready.
-    Switch { number: u64, filtered: bool },
-    /// The sender is ready for the switch with this number: it knows which messages come twice. Again
+    Switchover { number: u64, filtered: bool },
+    /// The sender is ready for the switchover with this number: it knows which messages come twice. Again
     /// once it takes none of these any longer.
     Ready { number: u64 },
-    /// The stream was switched: messages after this number come by the topic of the receiver's node.
+    /// The stream was switched over: messages after this number come by the topic of the receiver's node.
     Filtered { after: u64 },
     /// All that messages `first` to `last` hold for the receiver, as in a packet for one node.
     FilteredRepair { first: u64, last: u64, messages: Bytes },
@@ -271,7 +271,7 @@ impl StreamMessage {
             StreamMessage::Repair { .. } => 8,
             StreamMessage::Unavailable => 9,
             StreamMessage::HighWater { .. } => 10,
-            StreamMessage::Switch { .. } => 11,
+            StreamMessage::Switchover { .. } => 11,
             StreamMessage::Ready { .. } => 12,
             StreamMessage::Filtered { .. } => 13,
             StreamMessage::FilteredRepair { .. } => 14,
@@ -306,7 +306,7 @@ impl StreamMessage {
                 out.number(*relevant);
                 out.number(*last);
             }
-            StreamMessage::Switch { number, filtered } => {
+            StreamMessage::Switchover { number, filtered } => {
                 out.number(*number);
                 out.put_u8((*filtered).into());
             }
@@ -353,10 +353,10 @@ impl StreamMessage {
             9 => StreamMessage::Unavailable,
             10 => StreamMessage::HighWater { relevant: r.u64("a number")?, last: r.u64("a number")? },
             11 => {
-                let number = r.u64("the number of a switch")?;
-                StreamMessage::Switch { number, filtered: r.flag("whether messages are filtered")? }
+                let number = r.u64("the number of a switchover")?;
+                StreamMessage::Switchover { number, filtered: r.flag("whether messages are filtered")? }
             }
-            12 => StreamMessage::Ready { number: r.u64("the number of a switch")? },
+            12 => StreamMessage::Ready { number: r.u64("the number of a switchover")? },
             13 => StreamMessage::Filtered { after: r.u64("a number")? },
             14 => {
                 let (first, last) = (r.u64("a number")?, r.u64("a number")?);

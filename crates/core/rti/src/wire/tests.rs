@@ -260,7 +260,7 @@ fn stream_message() -> impl Strategy<Value = StreamMessage> {
         Just(StreamMessage::Unavailable),
         any::<[u64; 2]>().prop_map(|[relevant, last]| StreamMessage::HighWater { relevant, last }),
         (any::<u64>(), any::<bool>())
-            .prop_map(|(number, filtered)| StreamMessage::Switch { number, filtered }),
+            .prop_map(|(number, filtered)| StreamMessage::Switchover { number, filtered }),
         any::<u64>().prop_map(|number| StreamMessage::Ready { number }),
         any::<u64>().prop_map(|after| StreamMessage::Filtered { after }),
         (any::<[u64; 2]>(), octets()).prop_map(|([first, last], messages)| {
@@ -344,7 +344,7 @@ proptest! {
     ) {
         let kind = match kind {
             0 => Kind::Numbered(n),
-            1 => Kind::BestEffort { after: n, switch: u64::from(to), key },
+            1 => Kind::BestEffort { after: n, switchover: u64::from(to), key },
             2 => Kind::HighWater { relevant: key.min(n), last: n },
             3 => Kind::Batch(n),
             _ => Kind::Filtered { after: n },
