@@ -275,11 +275,11 @@ impl Network {
         self.config.minority_timeout
     }
 
-    /// Whether it has left the network properly, or was never in it with others.
+    /// Whether it has left the network properly. A node that has never been in one has left at once.
     pub(crate) fn has_left(&self) -> bool {
-        self.leaving
-            && (self.commands.is_removed() || self.nodes.len() <= 1)
-            && self.reformation.is_persisted()
+        // It does not suffice that all others have left the control plane: they may need the vote of
+        // this node until they have left the log.
+        self.leaving && self.commands.is_removed() && self.reformation.is_persisted()
     }
 
     /// Begins to leave the network properly.

@@ -235,6 +235,40 @@ fn a_node_leaves_in_order() {
     network.expect_members(&["b"]);
 }
 
+/// Each process ends as soon as its node has left: nothing answers in its place.
+#[test]
+fn nodes_that_are_stopped_at_once_all_leave() {
+    let names = ["a", "b", "c", "d", "e"];
+    for count in 2..=names.len() {
+        for (first, pause) in (0..count).flat_map(|first| [0, 2, 9].map(|pause| (first, pause))) {
+            let mut network = Network::new(Kind::Mesh);
+            for (at, name) in names[..count].iter().enumerate() {
+                network.start(name, &names[..at.min(1)]);
+            }
+            network.run(Duration::from_secs(6));
+            network.expect_members(&names[..count]);
+            let mut staying = names[..count].to_vec();
+            staying.rotate_left(first);
+            for name in staying.clone() {
+                network.leave(name);
+                network.run(Duration::from_millis(pause));
+            }
+            let end = network.now() + Duration::from_secs(2);
+            while !staying.is_empty() {
+                assert!(network.now() < end, "{staying:?} of {count} still wait: {first} {pause}");
+                staying.retain(|name| {
+                    let has_left = network.has_left(name);
+                    if has_left {
+                        network.crash(name);
+                    }
+                    !has_left
+                });
+                network.run(Duration::from_millis(1));
+            }
+        }
+    }
+}
+
 #[test]
 fn a_node_that_was_cut_off_for_long_joins_again() {
     let mut network = Network::new(Kind::Tree);
