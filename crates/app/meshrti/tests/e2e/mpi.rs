@@ -1,8 +1,9 @@
 //! Nodes as the ranks of an MPI job.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, mpsc};
+use std::thread::JoinHandle;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -18,6 +19,8 @@ struct Job {
     /// Where federates connect, by rank.
     addresses: Vec<String>,
     log: Arc<Mutex<String>>,
+    /// Writes the log, until `mpirun` has ended.
+    writer: Option<JoinHandle<()>>,
     _folder: Folder,
 }
 
@@ -40,14 +43,15 @@ impl Job {
             }
         });
         let written = Arc::clone(&log);
-        std::thread::spawn(move || {
+        let writer = std::thread::spawn(move || {
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
                 let mut log = written.lock().expect("nobody panics with the log");
                 log.push_str(&line);
                 log.push('\n');
             }
         });
-        let mut job = Self { mpirun, addresses: vec![String::new(); count], log, _folder: folder };
+        let addresses = vec![String::new(); count];
+        let mut job = Self { mpirun, addresses, log, writer: Some(writer), _folder: folder };
         let begun = Instant::now();
         let mut ready = 0;
         while ready < count {
@@ -102,6 +106,15 @@ impl Job {
         self.log.lock().expect("nobody panics with the log").clone()
     }
 
+    /// Waits until `mpirun` has ended and all that it wrote has been read.
+    fn wait(&mut self) -> ExitStatus {
+        let status = wait(&mut self.mpirun);
+        if let Some(writer) = self.writer.take() {
+            writer.join().expect("it writes the log");
+        }
+        status
+    }
+
     async fn member(&self, rank: usize, name: &str) -> Member {
         let member = create_and_join(options(&self.addresses[rank]), "Cluster", name).await;
         member.declare_all().await;
@@ -113,7 +126,7 @@ impl Drop for Job {
     fn drop(&mut self) {
         if self.mpirun.try_wait().is_ok_and(|status| status.is_none()) {
             signal(self.mpirun.id(), "TERM"); // it ends the ranks; killed, it could not
-            let _ = self.mpirun.wait();
+            let _ = self.wait();
         }
         if std::thread::panicking() {
             eprintln!("--- log of the job ---\n{}", self.log());
@@ -162,7 +175,7 @@ async fn the_ranks_of_a_job_are_the_nodes_of_a_network() {
         // The end of all: every rank is told, and MPI is finalized.
         let ranks: Vec<u32> = (0..4).map(|rank| job.process(rank)).collect();
         ranks.iter().for_each(|&process| signal(process, "TERM"));
-        assert!(wait(&mut job.mpirun).success(), "{}", job.log());
+        assert!(job.wait().success(), "{}", job.log());
         assert_eq!(job.log().matches("all ranks have left; MPI ends").count(), 4, "{}", job.log());
     }
 }
@@ -187,6 +200,6 @@ async fn a_rank_may_leave_before_the_others() {
     assert!(std::fs::exists(format!("/proc/{last}")).unwrap());
     // Ending `mpirun` ends all ranks, in order.
     signal(job.mpirun.id(), "TERM");
-    wait(&mut job.mpirun);
+    job.wait();
     assert_eq!(job.log().matches("all ranks have left; MPI ends").count(), 4, "{}", job.log());
 }
