@@ -39,7 +39,7 @@ pub struct Kind {
 pub type Test = (&'static str, fn(Kind));
 
 /// All requirements on a kind of link.
-pub const TESTS: [Test; 10] = [
+pub const TESTS: [Test; 11] = [
     ("frames keep their order", frames_keep_their_order),
     ("the largest frame passes", the_largest_frame_passes),
     ("an over-limit frame ends its link only", an_over_limit_frame_ends_its_link_only),
@@ -49,6 +49,7 @@ pub const TESTS: [Test; 10] = [
     ("a peer that stops reading is closed", a_peer_that_stops_reading_is_closed),
     ("a slow peer delays nobody and loses nothing", a_slow_peer_delays_nobody_and_loses_nothing),
     ("a closed link says its last words", a_closed_link_says_its_last_words),
+    ("a node that stops says its last words", a_node_that_stops_says_its_last_words),
     ("datagrams pass where there are some", datagrams_pass_where_there_are_some),
 ];
 
@@ -245,6 +246,19 @@ pub(crate) fn a_closed_link_says_its_last_words(kind: Kind) {
     client.wait("another link", |log| log.up.len() == 2);
     server.wait("another link", |log| log.up.len() == 2);
     send_and_expect(&client, &server, 0..10);
+}
+
+pub(crate) fn a_node_that_stops_says_its_last_words(kind: Kind) {
+    let (client, server) = kind.pair();
+    client.log().stall = Some(Duration::from_millis(500));
+    client.wait("the stall", |log| log.stall.is_none());
+    // The client writes before it reads, and must not find the server gone.
+    client.log().send.extend((0..20).map(frame));
+    server.log().send.extend((0..20).map(frame));
+    server.wait("the last words", |log| log.taken >= (0..20).map(|number| frame(number).len()).sum());
+    server.stop();
+    client.wait("the end", |log| log.down.len() == 1);
+    assert!(client.log().frames.iter().cloned().eq((0..20).map(frame)), "the last words came first");
 }
 
 pub(crate) fn datagrams_pass_where_there_are_some(kind: Kind) {

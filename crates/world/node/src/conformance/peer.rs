@@ -77,13 +77,13 @@ impl Peer {
     }
 
     fn look(&mut self, now: Moment) {
-        let log = Arc::clone(&self.log);
-        let mut log = log.lock().unwrap();
+        let own = Arc::clone(&self.log);
+        let mut log = own.lock().unwrap();
         log.ticks += 1;
         if let Some(stall) = log.stall.take() {
             drop(log);
             std::thread::sleep(stall);
-            return;
+            log = own.lock().unwrap();
         }
         while self.known < log.connect.len() {
             self.due.insert(TargetId(self.known as u32), now);

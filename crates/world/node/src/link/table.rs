@@ -1,5 +1,6 @@
 //! All links of a node, and the connections that its machine wants.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -33,7 +34,22 @@ pub(crate) struct Links {
     pub(crate) asked: Rc<Notify>,
     /// Signalled when a link is gone.
     pub(crate) departed: Rc<Notify>,
+    /// Number of links that are gone from here while their peers may still read the last octets.
+    lingering: Rc<Cell<usize>>,
     own: OwnAddresses,
+}
+
+/// A link that is gone from the table while its peer may still read the last octets.
+pub(crate) struct Lingering {
+    count: Rc<Cell<usize>>,
+    departed: Rc<Notify>,
+}
+
+impl Drop for Lingering {
+    fn drop(&mut self) {
+        self.count.update(|count| count - 1);
+        self.departed.notify_waiters();
+    }
 }
 
 /// The URLs at which others reach this node.
@@ -47,11 +63,6 @@ struct OwnAddresses {
 }
 
 impl Links {
-    /// The number of links.
-    pub(crate) fn len(&self) -> usize {
-        self.links.len()
-    }
-
     pub(crate) fn get_mut(&mut self, link: LinkId) -> Option<&mut Outbound> {
         self.links.get_mut(&link)
     }
@@ -67,6 +78,18 @@ impl Links {
         let outbound = self.links.remove(&link);
         self.departed.notify_waiters();
         outbound
+    }
+
+    /// The peer of a link that was removed may still read the last octets, until the result is
+    /// dropped.
+    pub(crate) fn linger(&self) -> Lingering {
+        self.lingering.update(|count| count + 1);
+        Lingering { count: Rc::clone(&self.lingering), departed: Rc::clone(&self.departed) }
+    }
+
+    /// Whether all links are gone, and their peers have read everything.
+    pub(crate) fn is_over(&self) -> bool {
+        self.links.is_empty() && self.lingering.get() == 0
     }
 
     /// Every link.

@@ -53,7 +53,10 @@ pub(crate) async fn serve<M: Machine + 'static>(
     if let Some(datagrams) = datagrams {
         datagrams.abort();
     }
-    let outbound = hub.core.borrow_mut().links.remove(link);
+    let (outbound, lingering) = {
+        let links = &mut hub.core.borrow_mut().links;
+        (links.remove(link), links.linger())
+    };
     let write = outbound.map(Outbound::into_write);
     if end.orderly {
         info!(%link, peer, reason = end.why, "link closed");
@@ -65,6 +68,7 @@ pub(crate) async fn serve<M: Machine + 'static>(
     if let Some(write) = write.filter(|_| end.orderly) {
         Box::pin(linger(read, write)).await;
     }
+    drop(lingering);
 }
 
 /// The reading side of one link.
@@ -170,7 +174,8 @@ impl Inbound {
     }
 }
 
-/// Closes all links, and waits briefly until their remaining frames are written.
+/// Closes all links, and waits briefly until their peers have read the remaining frames. Members of
+/// a network that leave at the same time need each other's last words.
 pub(crate) async fn close_all<M: Machine>(hub: &Hub<M>) {
     let departed = {
         let mut core = hub.core.borrow_mut();
@@ -185,7 +190,7 @@ pub(crate) async fn close_all<M: Machine>(hub: &Hub<M>) {
     let gone = async {
         loop {
             let departed = departed.notified();
-            if hub.core.borrow().links.len() == 0 {
+            if hub.core.borrow().links.is_over() {
                 return;
             }
             departed.await;

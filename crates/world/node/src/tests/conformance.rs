@@ -36,6 +36,7 @@ suite! {
         a_peer_that_stops_reading_is_closed,
         a_slow_peer_delays_nobody_and_loses_nothing,
         a_closed_link_says_its_last_words,
+        a_node_that_stops_says_its_last_words,
         datagrams_pass_where_there_are_some,
     ]
 }
