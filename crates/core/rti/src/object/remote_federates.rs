@@ -65,8 +65,19 @@ impl Objects {
     ) {
         if self.replicated {
             self.refresh_summaries(federate, class);
-            effects.replicate(Change::Declare(self.declaration(federate, class)));
+            self.announce_subscription(effects, federate, class);
         }
+    }
+
+    /// Announces the subscriptions of a federate of this node at `class`, with the summaries of its
+    /// regions.
+    pub(super) fn announce_subscription(
+        &self,
+        effects: &mut Effects,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+    ) {
+        effects.replicate(Change::Declare(self.declaration(federate, class)));
     }
 
     /// Announces that a federate of this node has changed its subscription of the interaction class
@@ -79,9 +90,19 @@ impl Objects {
     ) {
         if self.replicated {
             self.refresh_summary(federate, class);
-            let declaration = interaction_declaration(federate, self.federates.get(&federate), class);
-            effects.replicate(Change::Declare(declaration));
+            self.announce_interaction_subscription(effects, federate, class);
         }
+    }
+
+    /// Announces the subscription of an interaction class, likewise.
+    pub(super) fn announce_interaction_subscription(
+        &self,
+        effects: &mut Effects,
+        federate: FederateHandle,
+        class: InteractionClassHandle,
+    ) {
+        let declaration = interaction_declaration(federate, self.federates.get(&federate), class);
+        effects.replicate(Change::Declare(declaration));
     }
 
     /// Whether a declaration concerns publishers of `published`.

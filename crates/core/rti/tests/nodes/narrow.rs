@@ -179,14 +179,20 @@ fn values_outside_the_regions_of_all_others_stay_at_the_sender() -> Refused {
         Ok((octets / 1_000, callbacks))
     };
     assert_eq!(update(&mut cluster, &b)?, (0, 0));
-    // A region that moves less than a tenth of its extent is not reported.
-    let before = cluster.traffic;
-    b.shift(west, "X=1..11")?;
-    cluster.settle();
-    assert_eq!(cluster.traffic, before);
+    // Until a region moves, others know exactly where it is.
     a.shift(place, "X=10..20")?;
     cluster.settle();
     b.skip();
+    assert_eq!(update(&mut cluster, &b)?, (0, 0));
+    b.shift(west, "X=1..11")?;
+    cluster.settle();
+    b.skip();
+    assert_eq!(update(&mut cluster, &b)?, (1, 1));
+    // From then on, a move by less than a tenth of its extent is not reported.
+    let before = cluster.traffic;
+    b.shift(west, "X=2..12")?;
+    cluster.settle();
+    assert_eq!(cluster.traffic, before);
     assert_eq!(update(&mut cluster, &b)?, (1, 1));
     b.shift(west, "X=0..5")?;
     cluster.settle();
@@ -547,14 +553,15 @@ fn a_publisher_that_comes_later_knows_where_regions_are() -> Refused {
         b.subscribe_with("C", &[("a", &[here])])?;
         a.publish("C", &["a"])?;
         cluster.settle();
-        b.shift(here, "X=1..21")?;
+        b.shift(here, "X=1..21")?; // A is told of a region with a margin of 2
+        b.shift(here, "X=2..22")?;
         cluster.settle();
         c.publish("C", &["a"])?;
         cluster.settle();
         // Out of what A was told, and within what a new summary would be.
-        b.shift(here, "X=3..23")?;
+        b.shift(here, "X=4..24")?;
         cluster.settle();
-        let place = c.region("X=22..23")?;
+        let place = c.region("X=23..24")?;
         let x = c.register_with("C", &[("a", &[place])])?;
         cluster.settle();
         b.skip();

@@ -151,13 +151,13 @@ impl Objects {
             }
         }
         for class in interactions {
-            if self.replicated && self.has_left_summary(federate, class) {
-                self.declare_interaction(effects, federate, class);
+            if self.replicated && self.move_summary(federate, class) {
+                self.announce_interaction_subscription(effects, federate, class);
             }
         }
         for (class, regions) in subscribed {
-            if self.replicated && self.has_left_summaries(federate, class) {
-                self.declare_objects(effects, federate, class);
+            if self.replicated && self.move_summaries(federate, class) {
+                self.announce_subscription(effects, federate, class);
             }
             let regions = regions.iter().map(|(attribute, region)| (*attribute, region));
             let found = self.find_instances(class, regions);

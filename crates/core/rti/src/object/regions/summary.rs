@@ -1,8 +1,9 @@
 //! Summaries of the regions with which federates here subscribe, for the nodes of owners. Values whose
 //! regions overlap no summary stay there.
 //!
-//! A summary may be wider than the regions, but never narrower. It is a little wider, so that a region
-//! can move by a tenth of its extent before other nodes must hear of it.
+//! A summary may be wider than the regions, but never narrower. It is as wide as they are until one of
+//! them moves. From then on it is a little wider, so that a region can move by a tenth of its extent
+//! before other nodes must hear of it. Regions that never move cost nothing in excess.
 
 use super::super::federate::Federate;
 use super::super::objects::Objects;
@@ -21,16 +22,21 @@ const MARGIN: u32 = 10;
 /// A summary is replaced once a new one would have less than this part of its volume.
 const TOO_WIDE: f64 = 2.0;
 
-/// The regions of a subscription, somewhat wider. The default region if there are none, or if they
-/// have different dimensions and are too many.
+/// The regions of a subscription. The default region if there are none, or if they have different
+/// dimensions and are too many.
 fn summarize(regions: &[&Specification]) -> RegionSet {
-    let enclosing = (regions.len() > SUMMARY_REGIONS_MAX).then(|| enclosing(regions));
-    let widened = match &enclosing {
-        None => regions.iter().map(|ranges| widened(ranges)).collect(),
-        Some(None) => Vec::new(),
-        Some(Some(ranges)) => vec![widened(ranges)],
+    let summary = match regions.len() > SUMMARY_REGIONS_MAX {
+        false => regions.iter().map(|ranges| (*ranges).clone()).collect(),
+        true => Vec::from_iter(enclosing(regions)),
     };
-    widened.into_iter().map(|ranges| Region { handle: RegionHandle::INVALID, ranges }).collect()
+    summary.into_iter().map(|ranges| Region { handle: RegionHandle::INVALID, ranges }).collect()
+}
+
+/// The summary of regions that have moved, if other nodes must get it in place of the one that they
+/// were told.
+fn moved(told: &RegionSet, regions: &[&Specification]) -> Option<RegionSet> {
+    let new = widened(&summarize(regions));
+    is_outdated(told, &new, regions).then_some(new)
 }
 
 /// The smallest region that contains all of these, if they have the same dimensions.
@@ -50,13 +56,16 @@ fn enclosing(regions: &[&Specification]) -> Option<Specification> {
     Some(all)
 }
 
-fn widened(ranges: &Specification) -> Specification {
-    let widened = ranges.iter().map(|range| {
+/// The summary, wider by the margin.
+fn widened(summary: &RegionSet) -> RegionSet {
+    let wider = |range: &DimensionRange| {
         let margin = (range.upper - range.lower) / MARGIN;
         let (lower, upper) = (range.lower.saturating_sub(margin), range.upper.saturating_add(margin));
         DimensionRange { lower, upper, ..*range }
-    });
-    widened.collect()
+    };
+    let regions =
+        summary.iter().map(|region| Region { ranges: region.ranges.iter().map(wider).collect(), ..*region });
+    regions.collect()
 }
 
 /// Whether a summary contains all these regions.
@@ -143,7 +152,11 @@ impl Federate {
 
 impl Objects {
     /// Makes new summaries of the regions with which a federate subscribes attributes of a class.
-    pub(crate) fn refresh_summaries(&mut self, federate: FederateHandle, class: ObjectClassHandle) {
+    pub(in crate::object) fn refresh_summaries(
+        &mut self,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+    ) {
         let Some(federate) = self.federates.get_mut(&federate) else { return };
         let summaries = federate
             .narrowed_attributes(class)
@@ -155,17 +168,33 @@ impl Objects {
         }
     }
 
-    /// Whether other nodes must hear of moved regions with which a federate subscribes attributes of a
-    /// class.
-    pub(super) fn has_left_summaries(&self, federate: FederateHandle, class: ObjectClassHandle) -> bool {
-        let Some(federate) = self.federates.get(&federate) else { return false };
-        federate.narrowed_attributes(class).any(|(attribute, regions)| {
-            is_outdated(federate.summary(class, attribute), &summarize(&regions), &regions)
-        })
+    /// Makes new summaries of moved regions with which a federate subscribes attributes of a class.
+    /// Returns whether other nodes must hear of them.
+    pub(super) fn move_summaries(&mut self, federate: FederateHandle, class: ObjectClassHandle) -> bool {
+        let Some(federate) = self.federates.get_mut(&federate) else { return false };
+        let moved: Vec<_> = federate
+            .narrowed_attributes(class)
+            .filter_map(|(attribute, regions)| {
+                Some((attribute, moved(federate.summary(class, attribute), &regions)?))
+            })
+            .collect();
+        let Some(subscriptions) = federate.distribution.attributes.get_mut(&class) else { return false };
+        let has_moved = !moved.is_empty();
+        for (attribute, summary) in moved {
+            match summary.is_empty() {
+                true => subscriptions.summaries.remove(&attribute),
+                false => subscriptions.summaries.insert(attribute, summary),
+            };
+        }
+        has_moved
     }
 
     /// Makes a new summary of the regions with which a federate subscribes an interaction class.
-    pub(crate) fn refresh_summary(&mut self, federate: FederateHandle, class: InteractionClassHandle) {
+    pub(in crate::object) fn refresh_summary(
+        &mut self,
+        federate: FederateHandle,
+        class: InteractionClassHandle,
+    ) {
         let Some(federate) = self.federates.get_mut(&federate) else { return };
         let summary = summarize(&federate.narrowing(class));
         if let Some(subscription) = federate.distribution.interactions.get_mut(&class) {
@@ -173,12 +202,15 @@ impl Objects {
         }
     }
 
-    /// Whether other nodes must hear of moved regions with which a federate subscribes an interaction
-    /// class.
-    pub(super) fn has_left_summary(&self, federate: FederateHandle, class: InteractionClassHandle) -> bool {
-        let Some(federate) = self.federates.get(&federate) else { return false };
-        let regions = federate.narrowing(class);
-        is_outdated(federate.interaction_summary(class), &summarize(&regions), &regions)
+    /// Makes a new summary of moved regions with which a federate subscribes an interaction class.
+    /// Returns whether other nodes must hear of it.
+    pub(super) fn move_summary(&mut self, federate: FederateHandle, class: InteractionClassHandle) -> bool {
+        let Some(federate) = self.federates.get_mut(&federate) else { return false };
+        let moved = moved(federate.interaction_summary(class), &federate.narrowing(class));
+        let subscription = federate.distribution.interactions.get_mut(&class);
+        let (Some(summary), Some(subscription)) = (moved, subscription) else { return false };
+        subscription.summary = summary;
+        true
     }
 
     /// Whether an interaction that is sent at `class` with these regions reaches one of these
@@ -241,7 +273,10 @@ mod tests {
                     .iter()
                     .map(|ranges| Region { handle: RegionHandle::INVALID, ranges: ranges.clone() })
                     .collect();
-                prop_assert!(volume(&summary) <= 1.45 * volume(&exact), "{summary:?}");
+                prop_assert_eq!(&summary, &exact);
+                let wider = widened(&summary);
+                prop_assert!(contains(&wider, &regions));
+                prop_assert!(volume(&wider) <= 1.45 * volume(&exact), "{wider:?}");
             }
         }
     }
