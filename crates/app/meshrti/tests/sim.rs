@@ -379,8 +379,8 @@ fn grant_scale_counts_what_a_grant_of_logical_time_costs() {
 
 #[test]
 fn region_scale_counts_what_a_wanted_update_costs() {
-    let options = ["--entities", "20", "--area-km2", "100", "--seconds", "2", "--ratio-max", "99"];
-    let report = report(&[&["region-scale", "--nodes", "2,3"][..], &options].concat());
+    let run = ["--nodes", "2,3", "--warm-up", "20", "--seconds", "2", "--ratio-max", "99"];
+    let report = report(&[&["region-scale", "--entities", "20", "--area-km2", "100"][..], &run].concat());
     let rows = report["rows"].as_array().expect("rows");
     let nodes: Vec<_> = rows.iter().map(|row| row["nodes"].as_u64()).collect();
     assert_eq!(nodes, [Some(2), Some(3)]);

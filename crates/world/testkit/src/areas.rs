@@ -21,8 +21,6 @@ const CALM: Duration = Duration::from_secs(3);
 const STEPS: usize = 20;
 /// Time of a step.
 const STEP: Duration = Duration::from_millis(50);
-/// Seconds before the measurement, in which senders learn how much each node wants.
-const WARM_UP: usize = 20;
 /// The greatest coordinate: a thousand kilometres, in metres.
 const WORLD_MAX: u32 = 1_000_000;
 
@@ -44,6 +42,9 @@ pub struct Settings {
     pub speed: u32,
     /// Octets of an update's value.
     pub value_bytes: usize,
+    /// Seconds before the measurement. In the first few, senders learn how much each node wants. Each
+    /// node is then told of the first move of each region out of its sight, but not of further ones.
+    pub warm_up: usize,
     /// Measured seconds.
     pub seconds: usize,
     /// The seed of places and directions.
@@ -133,11 +134,11 @@ impl<'a> Run<'a> {
         self.declare()?;
         self.register()?;
         self.cluster.run_for(CALM)?;
-        let all = WARM_UP + self.settings.seconds;
+        let all = self.settings.warm_up + self.settings.seconds;
         let mut before = self.cluster.sent_frames();
         for second in 0..all {
             progress(second, all);
-            if second == WARM_UP {
+            if second == self.settings.warm_up {
                 self.watch(|_, _| {});
                 self.report = Report::default();
                 before = self.cluster.sent_frames();

@@ -16,6 +16,9 @@ use console::table::{Table, figure};
 /// The name of the scenario.
 const NAME: &str = "region-scale";
 
+/// The longest warm-up without regions, in seconds: long enough for the first messages of all streams.
+const WARM_UP_WITHOUT_MAX: u16 = 20;
+
 /// Options of region-scale.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -50,11 +53,14 @@ pub(super) struct Args {
     /// Octets of the value of an update
     #[arg(long, value_name = "BYTES", default_value_t = 128, value_parser = clap::value_parser!(u16).range(16..))]
     bytes: u16,
+    /// Time before, in virtual seconds. A node is told of the first move of each region out of its sight, and then of no other
+    #[arg(long, value_name = "S", default_value_t = 120, value_parser = clap::value_parser!(u16).range(..=3_600))]
+    warm_up: u16,
     /// Measured time, in virtual seconds
     #[arg(long, value_name = "S", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=3_600))]
     seconds: u16,
     /// The limit on the ratio of octets per wanted update
-    #[arg(long, value_name = "RATIO", default_value_t = 2.5)]
+    #[arg(long, value_name = "RATIO", default_value_t = 1.5)]
     ratio_max: f64,
     #[command(flatten)]
     seed: SeedFlag,
@@ -95,6 +101,7 @@ impl Args {
             cell: self.cell_m,
             speed: self.speed,
             value_bytes: self.bytes.into(),
+            warm_up: interest.map_or(self.warm_up.min(WARM_UP_WITHOUT_MAX), |_| self.warm_up).into(),
             seconds: self.seconds.into(),
             seed: Seed(self.seed.seed),
         }
@@ -131,6 +138,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         "area_km2_per_node": args.area_km2,
         "interest_m": args.interest_m,
         "cell_m": args.cell_m,
+        "warm_up_s": args.warm_up,
         "wall_s": wall_s,
     }));
     report.note(COUNTED);
