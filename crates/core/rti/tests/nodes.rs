@@ -17,6 +17,8 @@ mod model;
 mod model_of_objects;
 #[path = "nodes/narrow.rs"]
 mod narrow;
+#[path = "nodes/narrow_filtered.rs"]
+mod narrow_filtered;
 #[path = "nodes/objects.rs"]
 mod objects;
 #[path = "model/op.rs"]
