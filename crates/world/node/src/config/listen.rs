@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use carrier::Listening;
 use serde::Deserialize;
 
 use crate::url::split_host;
@@ -10,14 +11,17 @@ use crate::url::split_host;
 /// The default TCP port of the Federate Protocol.
 pub const DEFAULT_PORT: u16 = 15164;
 
-/// An address to listen on: `tcp://host:port`.
+/// An address to listen on: `SCHEME://HOST:PORT`.
 ///
-/// The scheme is optional, and so is the port, which defaults to [`DEFAULT_PORT`]. Port 0 lets the
-/// system choose. The host `*` means every address of this machine, IPv4 and IPv6. An IPv6 address
+/// The scheme says what carries the Federate Protocol: `tcp` (the default), `tls`, `ws` or `wss`
+/// (WebSocket), or `any` of these. The port is optional; the default is [`DEFAULT_PORT`] for `tcp` and
+/// `any`, 15165 for `tls`, 80 for `ws` and 443 for `wss`. Port 0 lets the system choose. The host `*` means every address of this machine, IPv4 and IPv6. An IPv6 address
 /// is written in brackets.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct ListenAddress {
+    /// The carriers of the Federate Protocol.
+    pub carriers: Listening,
     /// A name, an IPv4 address, an IPv6 address without brackets, or `*`.
     pub host: String,
     /// The TCP port; 0 lets the system choose.
@@ -26,15 +30,15 @@ pub struct ListenAddress {
 
 impl Default for ListenAddress {
     fn default() -> Self {
-        Self { host: "*".to_owned(), port: DEFAULT_PORT }
+        Self { carriers: Listening::default(), host: "*".to_owned(), port: DEFAULT_PORT }
     }
 }
 
 /// The reason why a text is not an address to listen on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ListenAddressError {
-    /// A kind of link that this program does not support.
-    #[error("link scheme `{scheme}` is not in this build (it has: tcp), in `{text}`")]
+    /// Nothing of this name carries the Federate Protocol.
+    #[error("`{scheme}` carries no federates (expected one of {}), in `{text}`", Listening::SCHEMES.join(", "))]
     Scheme {
         /// The part before `://`.
         scheme: String,
@@ -64,21 +68,24 @@ impl FromStr for ListenAddress {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let form = || ListenAddressError::Form { text: text.to_owned() };
-        let rest = match text.split_once("://") {
-            None => text,
-            Some(("tcp", rest)) => rest,
-            Some((scheme, _)) => {
-                return Err(ListenAddressError::Scheme { scheme: scheme.to_owned(), text: text.to_owned() });
-            }
+        let (carriers, rest) = match text.split_once("://") {
+            None => (Listening::default(), text),
+            Some((scheme, rest)) => match Listening::with_scheme(scheme) {
+                Some(carriers) => (carriers, rest),
+                None => {
+                    let (scheme, text) = (scheme.to_owned(), text.to_owned());
+                    return Err(ListenAddressError::Scheme { scheme, text });
+                }
+            },
         };
         let (host, port) = split_host(rest).ok_or_else(form)?;
         let port = match port {
-            None => DEFAULT_PORT,
+            None => carriers.default_port(),
             Some(digits) => digits
                 .parse()
                 .map_err(|_| ListenAddressError::Port { port: digits.to_owned(), text: text.to_owned() })?,
         };
-        Ok(Self { host: host.to_owned(), port })
+        Ok(Self { carriers, host: host.to_owned(), port })
     }
 }
 
@@ -92,10 +99,11 @@ impl TryFrom<String> for ListenAddress {
 
 impl fmt::Display for ListenAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.host.contains(':') {
-            write!(f, "tcp://[{}]:{}", self.host, self.port)
+        let Self { carriers, host, port } = self;
+        if host.contains(':') {
+            write!(f, "{carriers}://[{host}]:{port}")
         } else {
-            write!(f, "tcp://{}:{}", self.host, self.port)
+            write!(f, "{carriers}://{host}:{port}")
         }
     }
 }

@@ -21,6 +21,7 @@ mod listen;
 mod memory;
 mod name;
 pub mod network;
+mod tls;
 pub(crate) mod units;
 
 use std::path::{Path, PathBuf};
@@ -32,6 +33,7 @@ pub use error::{ConfigError, in_words};
 pub use listen::{DEFAULT_PORT, ListenAddress, ListenAddressError};
 pub use memory::MemoryLimit;
 pub use network::Network;
+pub use tls::{ClientCertificates, Tls};
 
 /// The name of a node that is not given one.
 pub const DEFAULT_NAME: &str = "meshrti";
@@ -59,6 +61,8 @@ pub struct Config {
     pub shutdown: Shutdown,
     /// The node as one of many. Default: none, for a single node.
     pub network: Option<Network>,
+    /// The certificates for addresses that encrypt. Default: none.
+    pub tls: Option<Tls>,
 }
 
 impl Default for Config {
@@ -73,6 +77,7 @@ impl Default for Config {
             fom: Fom::default(),
             shutdown: Shutdown::default(),
             network: None,
+            tls: None,
         }
     }
 }
@@ -335,6 +340,9 @@ impl Config {
                 *file = base.join(&file);
             }
         }
+        if let Some(tls) = &mut config.tls {
+            tls.files().for_each(|file| *file = base.join(&file));
+        }
         Ok(config)
     }
 
@@ -351,12 +359,36 @@ impl Config {
         Ok(config)
     }
 
+    /// Checks that there is a certificate for addresses that encrypt, and reads it.
+    ///
+    /// # Errors
+    /// There is none, or it is of no use.
+    pub fn check_encryption(&self) -> Result<(), String> {
+        self.check_certificate()?;
+        let tls = self.tls.as_ref().map(Tls::read).transpose();
+        tls.map(|_| ()).map_err(|error| error.to_string())
+    }
+
+    fn check_certificate(&self) -> Result<(), String> {
+        let mut encrypting = self.listen.iter().filter(|address| address.carriers.needs_certificate());
+        match (&self.tls, encrypting.next()) {
+            (None, Some(address)) => {
+                Err(format!("`{address}` encrypts, and [tls] has no certificate and key for it"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Checks the combination of settings, for defects that no single key shows.
     fn check(&self) -> Result<(), String> {
         if self.listen.is_empty() {
             return Err(
                 "`listen` is empty: a node needs at least one address, for example `tcp://*:15164`".into()
             );
+        }
+        self.check_certificate()?;
+        if let Some(Tls { client_authority: None, client_certificates: Some(_), .. }) = &self.tls {
+            return Err("`tls.client-certificates` needs `tls.client-authority`".into());
         }
         for (key, value, least) in [
             ("limits.connections", self.limits.connections, 1),

@@ -15,7 +15,7 @@ fn an_empty_file_is_the_default() {
 fn units_and_addresses_are_read() {
     let text = r#"
         name = "west"
-        listen = ["tcp://*:0", "localhost", "[::1]:99"]
+        listen = ["tcp://*:0", "localhost", "[::1]:99", "tls://*", "wss://[::1]", "any://10.0.0.1"]
         [limits]
         queue = "1MiB"
         [session]
@@ -23,10 +23,16 @@ fn units_and_addresses_are_read() {
         handshake-timeout = "200ms"
         [fom]
         directories = ["foms"]
+        [tls]
+        certificate = "server.pem"
+        key = "server.key"
     "#;
     let config = Config::parse(text, "meshrti.toml").unwrap();
     let listen: Vec<String> = config.listen.iter().map(ToString::to_string).collect();
-    assert_eq!(listen, ["tcp://*:0", "tcp://localhost:15164", "tcp://[::1]:99"]);
+    let encrypted = ["tls://*:15165", "wss://[::1]:443", "any://10.0.0.1:15164"];
+    assert_eq!(listen, [&["tcp://*:0", "tcp://localhost:15164", "tcp://[::1]:99"], &encrypted[..]].concat());
+    let tls = config.tls.expect("it is configured");
+    assert_eq!((tls.client_authority, tls.client_certificates), (None, None));
     assert_eq!(config.limits.queue, 1 << 20);
     assert_eq!(config.session.resume_window, Duration::from_secs(600));
     assert_eq!(config.session.handshake_timeout, Duration::from_millis(200));
@@ -39,7 +45,7 @@ fn a_misspelt_key_is_shown_with_the_keys_that_exist() {
     assert_eq!(
         error(text),
         "meshrti.toml:2:1\n2 | lisen = []\n  | ^^^^^ unknown field `lisen`, expected one of `name`, `listen`, `limits`, \
-         `access`, `session`, `federation`, `fom`, `shutdown`, `network`"
+         `access`, `session`, `federation`, `fom`, `shutdown`, `network`, `tls`"
     );
     assert!(error("[limits]\nsesions = 3").contains("meshrti.toml:2:1"));
     assert!(error("[limits]\nsesions = 3").contains("expected one of `memory`, `connections`"));
@@ -51,7 +57,10 @@ fn a_wrong_value_is_shown_where_it_stands() {
     assert!(text.starts_with("meshrti.toml:2:17\n2 | resume-window = \"10 parsecs\""), "{text}");
     assert!(text.contains("is no length of time") && text.contains("\"200us\""), "{text}");
     let text = error("listen = [\"tcp://*\", \"quic://*\"]");
-    assert!(text.contains("link scheme `quic` is not in this build (it has: tcp)"), "{text}");
+    assert!(
+        text.contains("`quic` carries no federates (expected one of tcp, tls, ws, wss, any), in `quic://*`"),
+        "{text}"
+    );
     let text = error("[limits]\nqueue = \"lots\"");
     assert!(text.contains("`lots` is no size"), "{text}");
     assert!(error("listen = [").contains("meshrti.toml:1:"));
@@ -105,4 +114,16 @@ fn a_directive_has_one_of_the_standards_names() {
     assert_eq!(config.federation.automatic_resign, AutomaticResign::DeleteObjectsThenDivest);
     let error = Config::parse(&text("Delete"), "x.toml").unwrap_err().to_string();
     assert!(error.contains("`NoAction`") && error.contains("`DeleteObjects`"), "{error}");
+}
+
+#[test]
+fn encryption_needs_a_certificate() {
+    let text = error("listen = [\"tls://*\"]");
+    assert!(text.contains("`tls://*:15165` encrypts, and [tls] has no certificate and key for it"), "{text}");
+    let tls = "[tls]\ncertificate = \"c\"\nkey = \"k\"\n";
+    let text = error(&format!("{tls}client-certificates = \"required\""));
+    assert!(text.contains("`tls.client-certificates` needs `tls.client-authority`"), "{text}");
+    assert!(error("[tls]\nkey = \"k\"").contains("missing field `certificate`"));
+    assert!(Config::parse(&format!("listen = [\"wss://*\"]\n{tls}"), "x").is_ok());
+    assert!(Config::parse("listen = [\"any://*\"]", "x").is_ok(), "it may do without");
 }

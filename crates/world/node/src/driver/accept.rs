@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
+use carrier::{Filter, Listening, ServerTls};
 use tokio::net::TcpListener;
 use tracing::{debug, warn};
 
@@ -30,22 +31,50 @@ pub struct BindError {
     pub source: io::Error,
 }
 
-/// Opens the listening sockets of one address.
-pub(super) async fn bind(address: &ListenAddress) -> Result<Vec<TcpListener>, BindError> {
+/// A listening socket, and the carriers of its connections.
+pub(super) struct FederateListener {
+    socket: TcpListener,
+    carriers: Listening,
+    tls: Option<ServerTls>,
+}
+
+impl FederateListener {
+    /// The address that the system gave it.
+    pub(super) fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    /// The carriers of its connections.
+    pub(super) fn carriers(&self) -> Listening {
+        self.carriers
+    }
+}
+
+/// Opens the listening sockets of one address. `tls` is for connections that encrypt.
+pub(super) async fn bind(
+    address: &ListenAddress,
+    tls: Option<&ServerTls>,
+) -> Result<Vec<FederateListener>, BindError> {
     let fail = |source| BindError { address: address.to_string(), source };
-    tcp_listeners(&address.host, address.port).await.map_err(fail)
+    let carriers = address.carriers;
+    if carriers.needs_certificate() && tls.is_none() {
+        return Err(fail(io::Error::other("[tls] has no certificate and key for it")));
+    }
+    let sockets = tcp_listeners(&address.host, address.port).await.map_err(fail)?;
+    let listener = |socket| FederateListener { socket, carriers, tls: tls.cloned() };
+    Ok(sockets.into_iter().map(listener).collect())
 }
 
 /// Accepts connections for ever. A failure, such as a lack of file descriptors, delays this but
 /// does not end it.
 pub(super) async fn accept<M: Machine + 'static>(
     hub: Rc<Hub<M>>,
-    listener: TcpListener,
+    listener: FederateListener,
     connections_max: usize,
 ) {
     let mut retry = RETRY_MIN;
     loop {
-        match listener.accept().await {
+        match listener.socket.accept().await {
             Ok((stream, peer)) => {
                 // A listener for both families reports IPv4 peers as mapped addresses. They are
                 // converted back.
@@ -55,7 +84,8 @@ pub(super) async fn accept<M: Machine + 'static>(
                     hub.core.borrow_mut().stats.refused_connections += 1;
                     warn!(%peer, limit = connections_max, "connection refused: limits.connections are open");
                 } else {
-                    connection::start(&hub, stream, peer);
+                    let filter = Filter::server(listener.carriers, listener.tls.as_ref());
+                    connection::start(&hub, stream, peer, filter);
                 }
             }
             // These errors concern one connection, which is gone, and not the listener.

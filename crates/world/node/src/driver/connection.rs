@@ -8,6 +8,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use base::Address;
+use carrier::Filter;
 use fedpro::server::ConnId;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
@@ -27,7 +28,12 @@ const LINGER: Duration = Duration::from_secs(2);
 const LINGERING_MAX: usize = 256;
 
 /// Starts the task of a newly accepted connection.
-pub(super) fn start<M: Machine + 'static>(hub: &Rc<Hub<M>>, stream: TcpStream, peer: SocketAddr) {
+pub(super) fn start<M: Machine + 'static>(
+    hub: &Rc<Hub<M>>,
+    stream: TcpStream,
+    peer: SocketAddr,
+    filter: Option<Filter>,
+) {
     let session_id = match fresh_session_id() {
         Ok(id) => id,
         Err(error) => {
@@ -41,7 +47,7 @@ pub(super) fn start<M: Machine + 'static>(hub: &Rc<Hub<M>>, stream: TcpStream, p
     let (read, write) = stream.into_split();
     let hub = Rc::clone(hub);
     let span = info_span!("connection", %peer);
-    let conn = span.in_scope(|| hub.open(write, Address::from(peer.ip()), session_id));
+    let conn = span.in_scope(|| hub.open((write, filter), Address::from(peer.ip()), session_id));
     tokio::task::spawn_local(serve(hub, conn, read).instrument(span));
 }
 
@@ -61,6 +67,7 @@ async fn serve<M: Machine>(hub: Rc<Hub<M>>, conn: ConnId, mut read: OwnedReadHal
     let end = poll_fn(|cx| poll(&hub, conn, &mut read, cx)).await;
     match &end {
         End::Failed(error) => debug!(%conn, %error, "connection failed"),
+        End::Refused(error) => warn!(%error, "connection refused"),
         End::CutOff => debug!(%conn, "connection cut off"),
         End::Eof => debug!(%conn, "connection closed by its peer"),
         End::Finished => debug!(%conn, "connection closed"),
@@ -68,7 +75,7 @@ async fn serve<M: Machine>(hub: Rc<Hub<M>>, conn: ConnId, mut read: OwnedReadHal
     hub.close(conn, &end);
     let lingering = Rc::clone(&hub.lingering);
     drop(hub);
-    if end == End::Finished && lingering.get() < LINGERING_MAX {
+    if matches!(end, End::Finished | End::Refused(_)) && lingering.get() < LINGERING_MAX {
         lingering.set(lingering.get() + 1);
         Box::pin(linger(read)).await;
         lingering.set(lingering.get() - 1);

@@ -6,12 +6,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::task::{JoinError, JoinSet};
 use tracing::{info, warn};
 
-use super::accept::{self, BindError};
+use super::accept::{self, BindError, FederateListener};
 use super::persist::keep_state;
 use crate::config::Config;
 use crate::hub::NodeStats;
@@ -39,7 +38,7 @@ pub fn runtime() -> std::io::Result<LocalRuntime> {
 /// A node that listens but does not serve yet.
 pub struct Node<M> {
     hub: Rc<Hub<M>>,
-    listeners: Vec<TcpListener>,
+    listeners: Vec<FederateListener>,
     addresses: Vec<SocketAddr>,
     connections_max: usize,
     grace: Duration,
@@ -87,8 +86,10 @@ impl<M: Machine + 'static> Node<M> {
             link_tasks::check_multicast(url).map_err(fail)?;
         }
         let mut listeners = Vec::new();
+        let tls = config.tls.as_ref().map(crate::config::Tls::read).transpose();
+        let tls = tls.map_err(|source| BindError { address: "encrypted connections".to_owned(), source })?;
         for address in &config.listen {
-            listeners.extend(accept::bind(address).await?);
+            listeners.extend(accept::bind(address, tls.as_ref()).await?);
         }
         let addresses = listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
         let sizes = Sizes { read: config.limits.read, write: config.limits.write };
@@ -110,6 +111,14 @@ impl<M: Machine + 'static> Node<M> {
     /// The addresses on which the node listens, with the ports that the system chose.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// The URLs on which the node listens for federates, with the ports that the system chose.
+    pub fn federate_urls(&self) -> Vec<String> {
+        let url = |listener: &FederateListener| {
+            Some(format!("{}://{}", listener.carriers(), listener.local_addr().ok()?))
+        };
+        self.listeners.iter().filter_map(url).collect()
     }
 
     /// The URLs on which the node listens for other nodes, with the ports that the system chose.
@@ -151,7 +160,7 @@ impl<M: Machine + 'static> Node<M> {
         let Self {
             hub,
             listeners,
-            addresses,
+            addresses: _,
             connections_max,
             grace,
             link_listeners,
@@ -159,8 +168,10 @@ impl<M: Machine + 'static> Node<M> {
             multicast,
             state,
         } = self;
-        for address in &addresses {
-            info!(%address, "listening");
+        for listener in &listeners {
+            if let Ok(address) = listener.local_addr() {
+                info!(%address, carrier = %listener.carriers(), "listening");
+            }
         }
         let mut tasks = JoinSet::new();
         for listener in listeners {

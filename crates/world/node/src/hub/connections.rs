@@ -2,14 +2,17 @@
 
 use std::task::Waker;
 
-use bytes::BytesMut;
+use bytes::{Buf as _, BytesMut};
+use carrier::{CarrierError, Filter, Flow};
 use fedpro::server::ConnId;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use socket2::SockRef;
 use tokio::net::tcp::OwnedWriteHalf;
 
+use super::stats::NodeStats;
+
 /// The way in which a connection ends, once the driver or the machine has decided it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum End {
     /// The machine has no more data, and all of it was written.
     Finished,
@@ -19,11 +22,17 @@ pub(crate) enum End {
     Eof,
     /// The network failed, with this text.
     Failed(String),
+    /// The peer broke the protocol of its carrier, or may not connect; it has been told.
+    Refused(CarrierError),
 }
 
 /// The writing half of one connection.
 pub(crate) struct Outbound {
     pub(crate) socket: OwnedWriteHalf,
+    /// Between the socket and the machine; `None` if the octets of both are the same.
+    filter: Option<Box<Filter>>,
+    /// The filter has said that nothing more will be sent.
+    is_closed: bool,
     /// Bytes that a full socket did not accept.
     pub(crate) unsent: BytesMut,
     /// Close the connection once `unsent` is written.
@@ -38,9 +47,11 @@ pub(crate) struct Outbound {
 }
 
 impl Outbound {
-    pub(crate) fn new(socket: OwnedWriteHalf) -> Self {
+    pub(crate) fn new(socket: OwnedWriteHalf, filter: Option<Filter>) -> Self {
         Self {
             socket,
+            filter: filter.map(Box::new),
+            is_closed: false,
             unsent: BytesMut::new(),
             close_after: false,
             end: None,
@@ -53,6 +64,76 @@ impl Outbound {
         if let Some(task) = &self.task {
             task.wake_by_ref();
         }
+    }
+
+    /// Whether the carrier has something to say of its own.
+    pub(crate) fn has_carrier(&self) -> bool {
+        self.filter.is_some()
+    }
+
+    /// The octets for the machine in those that were read.
+    pub(crate) fn decode(&mut self, read: BytesMut) -> BytesMut {
+        let Some(filter) = &mut self.filter else { return read };
+        let mut messages = BytesMut::new();
+        match filter.receive(read, &mut messages) {
+            Ok(Flow::Open) => {}
+            Ok(Flow::Ended) => self.end = Some(End::Eof),
+            Err(error) => self.end = Some(End::Refused(error)),
+        }
+        messages
+    }
+
+    /// Replaces whole messages by the octets that carry them. `spare` is empty before and afterwards.
+    pub(crate) fn encode(&mut self, messages: &mut BytesMut, spare: &mut BytesMut) {
+        let Some(filter) = &mut self.filter else { return };
+        if !filter.is_open() {
+            // The peer has not got as far as to read messages, and the connection is being closed.
+            return messages.clear();
+        }
+        spare.clear();
+        filter.send(messages, spare);
+        std::mem::swap(messages, spare);
+    }
+
+    /// Appends what the carrier itself has to send.
+    pub(crate) fn take_output(&mut self, out: &mut BytesMut) {
+        if let Some(filter) = &mut self.filter {
+            filter.take_output(out);
+        }
+    }
+
+    /// Writes `data`, and keeps what a full socket does not accept. Returns whether all was accepted.
+    pub(crate) fn write(&mut self, data: &mut BytesMut, stats: &mut NodeStats) -> bool {
+        if data.is_empty() {
+            return true;
+        }
+        match send(&self.socket, data, stats) {
+            Ok(true) => {
+                self.acknowledged = true;
+                return true;
+            }
+            Ok(false) => self.unsent.extend_from_slice(data),
+            Err(error) => self.end = Some(End::Failed(error.to_string())),
+        }
+        self.wake();
+        false
+    }
+
+    /// Ends the connection, if all is written. `buffer` is for the last words of the carrier.
+    pub(crate) fn finish(&mut self, buffer: &mut BytesMut, stats: &mut NodeStats) {
+        if self.end.is_some() || !self.unsent.is_empty() {
+            return;
+        }
+        if let Some(filter) = &mut self.filter
+            && !std::mem::replace(&mut self.is_closed, true)
+        {
+            buffer.clear();
+            filter.close(buffer);
+            if !self.write(buffer, stats) {
+                return; // once there is room again, it is called again
+            }
+        }
+        self.end = Some(End::Finished);
     }
 
     /// Acknowledges the last read at once, unless a later write has carried the acknowledgement.
@@ -116,4 +197,29 @@ impl Table {
         self.free.push(index);
         slot.outbound.take()
     }
+}
+
+/// Writes `data` and removes the written part. Returns false when the socket took no more.
+pub(super) fn send(
+    socket: &OwnedWriteHalf,
+    data: &mut BytesMut,
+    stats: &mut NodeStats,
+) -> std::io::Result<bool> {
+    while !data.is_empty() {
+        match socket.try_write(data) {
+            Ok(0) => return Err(std::io::ErrorKind::WriteZero.into()),
+            Ok(written) => {
+                stats.writes += 1;
+                stats.written_bytes += written as u64;
+                data.advance(written);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                stats.full_sockets += 1;
+                return Ok(false);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(true)
 }

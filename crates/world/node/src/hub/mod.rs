@@ -9,7 +9,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use base::{Address, Moment};
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Bytes, BytesMut};
+use carrier::Filter;
 use fedpro::server::ConnId;
 use kernel::Persist;
 use tokio::net::tcp::OwnedWriteHalf;
@@ -18,7 +19,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::link::{Groups, Links};
 use crate::machine::{Input, Machine, Output};
-use connections::{End, Outbound, Table};
+use connections::{End, Outbound, Table, send};
 use jobs::{Done, Worker};
 
 pub(crate) use srmp_udp::Clock;
@@ -69,6 +70,8 @@ pub(crate) struct Core<M> {
     worker: Worker,
     pub(crate) read_buffer: BytesMut,
     write_buffer: BytesMut,
+    /// The octets that carry the content of `write_buffer`, where that is not the same.
+    carrier_buffer: BytesMut,
     sizes: Sizes,
 }
 
@@ -87,6 +90,7 @@ impl<M: Machine> Hub<M> {
                 worker,
                 read_buffer: BytesMut::new(),
                 write_buffer: BytesMut::new(),
+                carrier_buffer: BytesMut::new(),
                 sizes,
             }),
             earlier: Notify::new(),
@@ -135,19 +139,26 @@ impl<M: Machine> Hub<M> {
     /// Passes the bytes read from `conn` to the machine, and acknowledges them.
     pub(crate) fn receive(&self, conn: ConnId) {
         let bytes = self.core.borrow_mut().take_read(conn);
-        self.act_for(Some(conn), |machine, now| machine.handle(now, Input::Bytes { conn, bytes }));
+        if !bytes.is_empty() {
+            self.act_for(Some(conn), |machine, now| machine.handle(now, Input::Bytes { conn, bytes }));
+        }
         if let Some(outbound) = self.core.borrow_mut().table.get_mut(conn) {
             outbound.acknowledge();
         }
     }
 
-    /// Adds a connection.
-    pub(crate) fn open(&self, socket: OwnedWriteHalf, address: Address, session_id: u64) -> ConnId {
+    /// Adds a connection: its socket, and what stands between that and the machine.
+    pub(crate) fn open(
+        &self,
+        (socket, filter): (OwnedWriteHalf, Option<Filter>),
+        address: Address,
+        session_id: u64,
+    ) -> ConnId {
         let conn = {
             let mut core = self.core.borrow_mut();
             core.stats.accepted_connections += 1;
             core.stats.open_connections += 1;
-            core.table.insert(Outbound::new(socket))
+            core.table.insert(Outbound::new(socket, filter))
         };
         self.handle(Input::Opened { conn, address, session_id });
         conn
@@ -159,7 +170,7 @@ impl<M: Machine> Hub<M> {
             let mut core = self.core.borrow_mut();
             core.table.remove(conn);
             core.stats.open_connections -= 1;
-            if matches!(end, End::Failed(_)) {
+            if matches!(end, End::Failed(_) | End::Refused(_)) {
                 core.stats.failed_connections += 1;
             }
         }
@@ -215,19 +226,33 @@ impl<M: Machine> Core<M> {
         }
     }
 
-    /// Takes the bytes read from `conn` out of the read buffer.
+    /// Takes the bytes read from `conn` out of the read buffer. Returns those for the machine.
     fn take_read(&mut self, conn: ConnId) -> Bytes {
-        if let Some(outbound) = self.table.get_mut(conn) {
-            outbound.acknowledged = false;
-        }
         self.stats.reads += 1;
         self.stats.read_bytes += self.read_buffer.len() as u64;
-        if self.read_buffer.len() <= self.sizes.read / COPY_OUT_PART {
-            let copy = Bytes::copy_from_slice(&self.read_buffer);
+        let read = if self.read_buffer.len() <= self.sizes.read / COPY_OUT_PART {
+            let copy = BytesMut::from(&self.read_buffer[..]);
             self.read_buffer.clear();
-            return copy;
+            copy
+        } else {
+            self.read_buffer.split()
+        };
+        let Some(outbound) = self.table.get_mut(conn) else { return Bytes::new() };
+        outbound.acknowledged = false;
+        let bytes = outbound.decode(read);
+        self.write_carrier(conn);
+        bytes.freeze()
+    }
+
+    /// Writes what the carrier of `conn` itself has to send, unless its socket is full.
+    fn write_carrier(&mut self, conn: ConnId) {
+        let Some(outbound) = self.table.get_mut(conn) else { return };
+        if outbound.has_carrier() && outbound.unsent.is_empty() {
+            self.write_buffer.clear();
+            outbound.take_output(&mut self.write_buffer);
+            outbound.write(&mut self.write_buffer, &mut self.stats);
+            self.machine.set_socket_bytes(conn, outbound.unsent.len());
         }
-        self.read_buffer.split().freeze()
     }
 
     /// Carries out the outputs of the machine: sends over links and to groups, and writes to
@@ -294,32 +319,27 @@ impl<M: Machine> Core<M> {
             if self.write_buffer.is_empty() {
                 continue;
             }
+            outbound.encode(&mut self.write_buffer, &mut self.carrier_buffer);
             if !outbound.unsent.is_empty() {
                 outbound.unsent.extend_from_slice(&self.write_buffer); // the machine's last output
                 continue;
             }
-            match send(&outbound.socket, &mut self.write_buffer, &mut self.stats) {
-                Ok(true) => outbound.acknowledged = true,
-                Ok(false) => {
-                    outbound.unsent.extend_from_slice(&self.write_buffer);
-                    self.machine.set_socket_bytes(conn, outbound.unsent.len());
-                    outbound.wake();
-                    more = false;
-                }
-                Err(error) => {
-                    outbound.end = Some(End::Failed(error.to_string()));
-                    more = false;
-                }
+            if !outbound.write(&mut self.write_buffer, &mut self.stats) {
+                self.machine.set_socket_bytes(conn, outbound.unsent.len());
+                more = false;
             }
         }
-        if outbound.close_after && outbound.end.is_none() && outbound.unsent.is_empty() {
-            outbound.end = Some(End::Finished);
+        if outbound.close_after {
+            outbound.finish(&mut self.write_buffer, &mut self.stats);
         }
         if outbound.end.is_some() {
             outbound.wake();
         }
         if self.write_buffer.capacity() > 2 * self.sizes.write {
             self.write_buffer = BytesMut::new(); // one long message must not cost memory for ever
+        }
+        if self.carrier_buffer.capacity() > 2 * self.sizes.write {
+            self.carrier_buffer = BytesMut::new();
         }
     }
 
@@ -338,31 +358,11 @@ impl<M: Machine> Core<M> {
             }
         }
         if outbound.close_after {
-            outbound.end = Some(End::Finished);
+            outbound.finish(&mut self.write_buffer, &mut self.stats);
         } else {
+            self.write_carrier(conn);
             self.write_to(now, conn);
             self.write_ready(now, None); // room may have made the machine send more, to anybody
         }
     }
-}
-
-/// Writes `data` and removes the written part. Returns false when the socket took no more.
-fn send(socket: &OwnedWriteHalf, data: &mut BytesMut, stats: &mut NodeStats) -> std::io::Result<bool> {
-    while !data.is_empty() {
-        match socket.try_write(data) {
-            Ok(0) => return Err(std::io::ErrorKind::WriteZero.into()),
-            Ok(written) => {
-                stats.writes += 1;
-                stats.written_bytes += written as u64;
-                data.advance(written);
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
-                stats.full_sockets += 1;
-                return Ok(false);
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(true)
 }
