@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use base::Moment;
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
+use carrier::{ClientTls, Filter};
 use fedpro::client::Action;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
@@ -14,6 +15,7 @@ use tokio::net::tcp::OwnedReadHalf;
 use tokio::time::Sleep;
 use tracing::debug;
 
+use crate::options::Target;
 use crate::state::{Shared, State};
 
 /// Most bytes that one read returns.
@@ -38,7 +40,7 @@ enum Link {
 enum Read {
     #[default]
     Nothing,
-    Bytes(Bytes),
+    Bytes(BytesMut),
     End(String),
 }
 
@@ -58,8 +60,8 @@ enum Next {
 /// Drives one session until it ends.
 pub(crate) struct Driver {
     shared: Arc<Shared>,
-    host: String,
-    port: u16,
+    target: Target,
+    tls: Option<ClientTls>,
     link: Link,
     timer: Pin<Box<Sleep>>,
     /// The moment to which the timer is set. It may be earlier than the session needs, never later.
@@ -70,11 +72,11 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    pub(crate) fn new(shared: Arc<Shared>, host: String, port: u16) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, target: Target, tls: Option<ClientTls>) -> Self {
         Self {
             shared,
-            host,
-            port,
+            target,
+            tls,
             link: Link::Down,
             timer: Box::pin(tokio::time::sleep(std::time::Duration::ZERO)),
             armed: Moment::ZERO,
@@ -89,11 +91,12 @@ impl Driver {
             match action {
                 Action::Connect => {
                     state.detach();
-                    let target = (self.host.clone(), self.port);
+                    let target = (self.target.host.clone(), self.target.port);
                     self.link = Link::Connecting(Box::pin(TcpStream::connect(target)));
                 }
                 Action::CloseConnection => {
                     state.flush(now);
+                    state.close();
                     state.detach();
                     self.link = Link::Down;
                 }
@@ -116,12 +119,15 @@ impl Driver {
         let shared = Arc::clone(&self.shared);
         let mut state = shared.lock();
         let now = state.now();
-        match result.and_then(|stream| stream.set_nodelay(true).map(|()| stream)) {
-            Ok(stream) => {
+        let target = &self.target;
+        let filter = Filter::client(target.carrier, (&target.host, target.port), self.tls.as_ref());
+        let result = result.and_then(|stream| stream.set_nodelay(true).map(|()| stream));
+        match result.and_then(|stream| Ok((stream, filter.map_err(io::Error::other)?))) {
+            Ok((stream, filter)) => {
                 let (read, write) = stream.into_split();
-                state.attach(write);
+                state.attach(write, filter);
                 self.link = Link::Up(read);
-                state.session.handle_connected(now);
+                state.note_open(now);
             }
             Err(error) => self.lost(&mut state, now, error.to_string()),
         }
@@ -161,11 +167,11 @@ impl Driver {
             Poll::Ready(Ok(0)) => Read::End("the server closed it".to_owned()),
             Poll::Ready(Err(error)) => Read::End(error.to_string()),
             Poll::Ready(Ok(count)) if count <= COPY_OUT_BYTES => {
-                let copy = Bytes::copy_from_slice(&self.buffer);
+                let copy = BytesMut::from(&self.buffer[..]);
                 self.buffer.clear();
                 Read::Bytes(copy)
             }
-            Poll::Ready(Ok(_)) => Read::Bytes(self.buffer.split().freeze()),
+            Poll::Ready(Ok(_)) => Read::Bytes(self.buffer.split()),
         }
     }
 
@@ -173,7 +179,11 @@ impl Driver {
     fn take(&mut self, state: &mut State, now: Moment, read: Read) {
         match read {
             Read::Nothing => {}
-            Read::Bytes(bytes) => state.session.handle_bytes(now, bytes),
+            Read::Bytes(octets) => {
+                if let Err(reason) = state.take_read(now, octets) {
+                    self.lost(state, now, reason);
+                }
+            }
             Read::End(reason) => self.lost(state, now, reason),
         }
     }

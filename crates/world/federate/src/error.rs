@@ -52,8 +52,18 @@ impl FederateError {
 #[non_exhaustive]
 pub enum ConnectError {
     /// The address is malformed.
-    #[error("`{0}` is no address: expected HOST or HOST:PORT, for example `localhost:15164`")]
+    #[error(
+        "`{0}` is no address: expected HOST, HOST:PORT, or tcp, tls, ws or wss://HOST:PORT, for example `localhost:15164`"
+    )]
     Address(String),
+    /// The address encrypts, and [`Options::tls`](crate::Options::tls) does not fit it.
+    #[error("cannot encrypt to `{address}`: {source}")]
+    Tls {
+        /// The address as given.
+        address: String,
+        /// The reason.
+        source: carrier::TlsFilesError,
+    },
     /// Nobody answers there, or the server that does opens no session.
     #[error("no session with `{address}`: {reason}")]
     NoSession {

@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
+use carrier::Filter;
 use hla::Exception;
 use hla::api::{FomModule, JoinResult, Request};
 use tracing::{Instrument as _, info_span};
@@ -63,11 +64,13 @@ impl Federate {
     /// # Errors
     /// The address is malformed, or nobody there opens a session.
     pub async fn open(options: &Options) -> Result<(Federate, Callbacks), ConnectError> {
-        let (host, port) = options.target()?;
+        let target = options.target()?;
+        let carrier = Filter::client(target.carrier, (&target.host, target.port), options.tls.as_ref());
+        carrier.map_err(|source| ConnectError::Tls { address: options.address.clone(), source })?;
         let shared = Arc::new(Shared::new(options));
         let guard = Arc::new(Guard { shared: Arc::clone(&shared) });
         let span = info_span!("federate", server = %options.address);
-        tokio::spawn(Driver::new(Arc::clone(&shared), host, port).instrument(span));
+        tokio::spawn(Driver::new(Arc::clone(&shared), target, options.tls.clone()).instrument(span));
         poll_fn(|cx| {
             let mut state = shared.lock();
             if state.established {

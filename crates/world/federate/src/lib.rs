@@ -56,6 +56,7 @@ mod updates;
 
 pub use call::Call;
 pub use callbacks::{Callbacks, Ticket};
+pub use carrier::{ClientTls, TlsFilesError};
 pub use error::{ConnectError, FederateError};
 pub use failure::Failure;
 pub use federate::Federate;

@@ -1,5 +1,6 @@
 //! The options of a connection.
 
+use carrier::{Carrier, ClientTls};
 use hla::api::{Credentials, RtiConfiguration};
 use hla::encoding::{EncoderError, PLAIN_TEXT_PASSWORD, encode_plain_text_password};
 
@@ -11,9 +12,13 @@ pub const DEFAULT_PORT: u16 = 15164;
 /// The options with which a federate connects.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The server: `HOST` or `HOST:PORT`; an IPv6 address with a port needs brackets. The default
-    /// port is [`DEFAULT_PORT`].
+    /// The server: `HOST`, `HOST:PORT`, or a URL of either; an IPv6 address with a port needs
+    /// brackets. The scheme of a URL is the carrier of the Federate Protocol: `tcp`, `tls`, `ws` or
+    /// `wss`. Without one it is `tcp`. The default port is [`DEFAULT_PORT`] for `tcp`, 15165 for `tls`,
+    /// 80 for `ws`, and 443 for `wss`.
     pub address: String,
+    /// The authorities that `tls` and `wss` trust, and perhaps a certificate of the federate.
+    pub tls: Option<ClientTls>,
     /// The configuration for the RTI; `None`: the RTI's own.
     pub configuration: Option<RtiConfiguration>,
     /// The credentials of the federate; `None`: no credentials.
@@ -37,6 +42,7 @@ impl Options {
     pub fn new(address: impl Into<String>) -> Self {
         Self {
             address: address.into(),
+            tls: None,
             configuration: None,
             credentials: None,
             session: fedpro::client::Config::default(),
@@ -46,10 +52,13 @@ impl Options {
         }
     }
 
-    /// Host and port of [`address`](Options::address).
-    pub(crate) fn target(&self) -> Result<(String, u16), ConnectError> {
-        let text = self.address.as_str();
-        let wrong = || ConnectError::Address(text.to_owned());
+    /// The parts of [`address`](Options::address).
+    pub(crate) fn target(&self) -> Result<Target, ConnectError> {
+        let wrong = || ConnectError::Address(self.address.clone());
+        let (carrier, text) = match self.address.split_once("://") {
+            None => (Carrier::Tcp, self.address.as_str()),
+            Some((scheme, rest)) => (Carrier::with_scheme(scheme).ok_or_else(wrong)?, rest),
+        };
         let (host, port) = if let Some(inside) = text.strip_prefix('[') {
             let (host, rest) = inside.split_once(']').ok_or_else(wrong)?;
             (host, if rest.is_empty() { None } else { Some(rest.strip_prefix(':').ok_or_else(wrong)?) })
@@ -61,9 +70,20 @@ impl Options {
                 None => (text, None),
             }
         };
-        let port = port.map_or(Ok(DEFAULT_PORT), |digits| digits.parse().map_err(|_| wrong()))?;
-        if host.is_empty() || host.contains('/') { Err(wrong()) } else { Ok((host.to_owned(), port)) }
+        let port = port.map_or(Ok(carrier.default_port()), |digits| digits.parse().map_err(|_| wrong()))?;
+        if host.is_empty() || host.contains('/') {
+            return Err(wrong());
+        }
+        Ok(Target { carrier, host: host.to_owned(), port })
     }
+}
+
+/// A server to connect to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Target {
+    pub(crate) carrier: Carrier,
+    pub(crate) host: String,
+    pub(crate) port: u16,
 }
 
 /// Credentials of type HLAplainTextPassword.
@@ -82,13 +102,29 @@ mod tests {
     #[test]
     fn addresses() {
         let target = |text: &str| Options::new(text).target().ok();
-        let to = |host: &str, port| Some((host.to_owned(), port));
+        let by = |carrier, host: &str, port| Some(Target { carrier, host: host.to_owned(), port });
+        let to = |host, port| by(Carrier::Tcp, host, port);
         assert_eq!(target("localhost"), to("localhost", 15164));
         assert_eq!(target("10.0.0.1:99"), to("10.0.0.1", 99));
         assert_eq!(target("::1"), to("::1", 15164));
         assert_eq!(target("[::1]"), to("::1", 15164));
         assert_eq!(target("[::1]:7"), to("::1", 7));
-        for wrong in ["", ":1", "host:", "host:http", "tcp://host", "[::1", "[::1]7", "host:65536"] {
+        assert_eq!(target("tcp://host"), to("host", 15164));
+        assert_eq!(target("tls://host"), by(Carrier::Tls, "host", 15165));
+        assert_eq!(target("ws://[::1]"), by(Carrier::WebSocket, "::1", 80));
+        assert_eq!(target("wss://host:8443"), by(Carrier::SecureWebSocket, "host", 8443));
+        for wrong in [
+            "",
+            ":1",
+            "host:",
+            "host:http",
+            "any://host",
+            "tls://",
+            "ws://host/x",
+            "[::1",
+            "[::1]7",
+            "host:65536",
+        ] {
             assert_eq!(target(wrong), None, "{wrong}");
         }
     }

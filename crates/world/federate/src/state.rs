@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use base::{Moment, Serial31};
 use bytes::{Buf as _, Bytes, BytesMut};
+use carrier::{Filter, Flow};
 use fedpro::client::{CallError, Event, Session};
 use hla::api::call_response::CallResponse;
 use hla::api::callback_request::CallbackRequest;
@@ -57,9 +58,15 @@ pub(crate) struct State {
     seen: Cell<Moment>,
     pub(crate) session: Session,
     pub(crate) socket: Option<OwnedWriteHalf>,
+    /// Between the socket and the session; `None` if the octets of both are the same.
+    filter: Option<Box<Filter>>,
+    /// The session knows that messages can be sent.
+    is_open: bool,
     unsent_bytes_max: usize,
-    /// Bytes taken from the session that the socket has not taken yet.
+    /// Bytes that the socket has not taken yet.
     unsent: BytesMut,
+    /// Messages on their way from the session to `unsent`.
+    messages: BytesMut,
     /// The socket is full; the driver waits until it is writable.
     pub(crate) full: bool,
     /// Writing failed, so the connection must be given up.
@@ -96,8 +103,11 @@ impl Shared {
                 seen: Cell::new(Moment::ZERO),
                 session: Session::new(Moment::ZERO, options.session.clone()),
                 socket: None,
+                filter: None,
+                is_open: false,
                 unsent_bytes_max: options.session.unsent_bytes_max,
                 unsent: BytesMut::new(),
+                messages: BytesMut::new(),
                 full: false,
                 broken: None,
                 pending: Pending::default(),
@@ -223,27 +233,7 @@ impl State {
         if self.full || self.broken.is_some() {
             return;
         }
-        let Some(socket) = &self.socket else { return };
-        loop {
-            if self.unsent.is_empty() {
-                self.unsent.clear();
-                if self.session.poll_transmit(now, &mut self.unsent, WRITE_BYTES) == 0 {
-                    break;
-                }
-            }
-            match socket.try_write(&self.unsent) {
-                Ok(written) => self.unsent.advance(written),
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
-                    self.full = true;
-                    break;
-                }
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => {
-                    self.broken = Some(error.to_string());
-                    break;
-                }
-            }
-        }
+        while self.socket.is_some() && self.write() && self.take_unsent(now) {}
         if self.full || self.broken.is_some() {
             self.wake_driver();
         } else if self.unsent.capacity() > KEPT_BUFFER_BYTES {
@@ -252,15 +242,88 @@ impl State {
         self.drain_events(now);
     }
 
+    /// Takes bytes for the socket from the session. Returns whether there are any.
+    fn take_unsent(&mut self, now: Moment) -> bool {
+        self.unsent.clear();
+        let Some(filter) = &mut self.filter else {
+            return self.session.poll_transmit(now, &mut self.unsent, WRITE_BYTES) > 0;
+        };
+        filter.take_output(&mut self.unsent);
+        if filter.is_open() && self.session.poll_transmit(now, &mut self.messages, WRITE_BYTES) > 0 {
+            filter.send(&mut self.messages, &mut self.unsent);
+        }
+        !self.unsent.is_empty()
+    }
+
+    /// Writes to the socket. Returns whether it took everything.
+    fn write(&mut self) -> bool {
+        let Some(socket) = &self.socket else { return false };
+        while !self.unsent.is_empty() {
+            match socket.try_write(&self.unsent) {
+                Ok(written) => self.unsent.advance(written),
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                    self.full = true;
+                    return false;
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.broken = Some(error.to_string());
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Passes what was read from the socket to the session.
+    ///
+    /// # Errors
+    /// The connection cannot go on, for this reason.
+    pub(crate) fn take_read(&mut self, now: Moment, octets: BytesMut) -> Result<(), String> {
+        let Some(filter) = &mut self.filter else {
+            self.session.handle_bytes(now, octets.freeze());
+            return Ok(());
+        };
+        let mut messages = BytesMut::new();
+        let flow = filter.receive(octets, &mut messages);
+        self.note_open(now);
+        if !messages.is_empty() {
+            self.session.handle_bytes(now, messages.freeze());
+        }
+        self.flush(now); // the carrier may have to answer, or to say what is wrong
+        match flow {
+            Ok(Flow::Open) => Ok(()),
+            Ok(Flow::Ended) => Err("the server closed it".to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Tells the session once that messages can be sent.
+    pub(crate) fn note_open(&mut self, now: Moment) {
+        if !self.is_open && self.filter.as_ref().is_none_or(|filter| filter.is_open()) {
+            self.is_open = true;
+            self.session.handle_connected(now);
+        }
+    }
+
     /// Attaches a new connection, which starts with nothing half written.
-    pub(crate) fn attach(&mut self, socket: OwnedWriteHalf) {
+    pub(crate) fn attach(&mut self, socket: OwnedWriteHalf, filter: Option<Filter>) {
         self.detach();
         self.socket = Some(socket);
+        self.filter = filter.map(Box::new);
+    }
+
+    /// Says at the end of a connection that nothing more will be sent, as far as there is room.
+    pub(crate) fn close(&mut self) {
+        if let Some(filter) = &mut self.filter {
+            filter.close(&mut self.unsent);
+            self.write();
+        }
     }
 
     /// Detaches a lost connection; dropping the writing half tells the peer.
     pub(crate) fn detach(&mut self) {
-        self.socket = None;
+        (self.socket, self.filter, self.is_open) = (None, None, false);
         self.unsent = BytesMut::new();
         self.full = false;
         self.broken = None;
