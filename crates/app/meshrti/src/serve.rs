@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use node::config::network::{LinkEntry, StatePlace, Topology};
-use node::config::{ListenAddress, Network};
+use node::config::{ListenAddress, Network, Tls};
 use node::link::{LinkListen, LinkUrl, MulticastUrl};
 use node::{Config, DEFAULT_STATE_DIRECTORY, Node, StateError, StateFile};
 use tracing::{info, warn};
@@ -20,6 +20,7 @@ const DEFAULT_CONFIG: &str = "meshrti.toml";
 #[command(after_help = "\
 Examples:
   meshrti serve --listen tcp://127.0.0.1:15164 --fom-dir ./foms
+  meshrti serve --listen tls://*:15165 --certificate server.pem --key server.key
   meshrti serve --config /etc/meshrti.toml --name range-west
   meshrti serve --name NORFOLK --network-listen tcp://*:15160
   meshrti serve --name MAUI --join tcp://norfolk:15160
@@ -37,6 +38,12 @@ pub(crate) struct Args {
     /// Where to listen for federates, in place of the configured addresses
     #[arg(short, long, value_name = "URL")]
     listen: Vec<ListenAddress>,
+    /// PEM file with the certificate for addresses that encrypt: tls, wss and any
+    #[arg(long, value_name = "FILE", requires = "key")]
+    certificate: Option<PathBuf>,
+    /// PEM file with the private key of the certificate
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    key: Option<PathBuf>,
     /// Name of the node
     #[arg(short, long)]
     name: Option<String>,
@@ -188,6 +195,10 @@ fn configuration(args: &Args, job: Option<&mpi::Job>) -> Result<Config, Failure>
     if !args.listen.is_empty() {
         config.listen.clone_from(&args.listen);
     }
+    if let (Some(certificate), Some(key)) = (args.certificate.clone(), args.key.clone()) {
+        config.tls = Some(Tls { certificate, key, ..config.tls.unwrap_or_default() });
+    }
+    config.check_encryption().map_err(Failure::wrong_use)?;
     if let Some(job) = job {
         mpi::own_ports(&mut config, job.local_rank()).map_err(Failure::wrong_use)?;
     }
@@ -261,8 +272,8 @@ async fn serve(config: &Config, job: Option<&mpi::Job>) -> Outcome {
     // From here on the node accepts connections and handles signals. With port 0, these lines show
     // the chosen port. One `mpirun` prints the lines of all ranks.
     let who = job.map(|job| format!("rank {} on {}: ", job.number(), job.host())).unwrap_or_default();
-    for address in node.addresses() {
-        say(format_args!("{who}listening on tcp://{address}"));
+    for url in node.federate_urls() {
+        say(format_args!("{who}listening on {url}"));
     }
     for url in node.link_addresses() {
         say(format_args!("{who}listening for nodes on {url}"));

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use console::exit::Failure;
 use console::password::PasswordFlag;
+use console::trust::TrustFlags;
 use federate::{Callbacks, ConnectError, Federate, Options, plain_text_password};
 use hla::api::RtiConfiguration;
 
@@ -15,6 +16,8 @@ pub(crate) struct ServerFlags {
     pub(crate) timeout: Duration,
     #[command(flatten)]
     password: PasswordFlag,
+    #[command(flatten)]
+    trust: TrustFlags,
 }
 
 impl ServerFlags {
@@ -22,6 +25,7 @@ impl ServerFlags {
     pub(crate) fn options(&self, host: &str) -> Result<Options, Failure> {
         let mut options = Options::new(host);
         options.session.connect_timeout = self.timeout;
+        options.tls = self.trust.read()?;
         let password = self.password.read()?.map(|password| plain_text_password(&password)).transpose();
         options.credentials = password.map_err(Failure::wrong_use)?;
         Ok(options)
@@ -53,6 +57,8 @@ pub(crate) async fn ask(
 pub(crate) fn unreachable(error: ConnectError) -> Failure {
     match error {
         ConnectError::Address(_) => Failure::wrong_use(error),
+        ConnectError::Tls { .. } => Failure::wrong_use(error)
+            .hint("--authority FILE, or MESHRTI_AUTHORITY, names a PEM file with the authorities to trust"),
         ConnectError::Service { .. } => Failure::bad_news(error)
             .hint("--password-file FILE, or MESHRTI_PASSWORD, gives the password of a server that has one"),
         error => Failure::bad_news(error)

@@ -1,6 +1,7 @@
 //! The common parts of all commands: outcomes and exit statuses ([`exit`]), machine-readable
 //! reports ([`report`]), tables for people ([`table`]), progress lines ([`progress`]), sizes on the
-//! command line ([`size`]), and round trips as figures ([`rounds`]).
+//! command line ([`size`]), round trips as figures ([`rounds`]), and the way to a server that asks for a
+//! [`password`] or encrypts ([`trust`]).
 
 pub mod exit;
 pub mod password;
@@ -9,3 +10,4 @@ pub mod report;
 pub mod rounds;
 pub mod size;
 pub mod table;
+pub mod trust;

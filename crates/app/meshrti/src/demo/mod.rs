@@ -50,7 +50,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, quiet: bool) -> Outcome {
-    let loopback = ListenAddress { host: "127.0.0.1".to_owned(), port: args.port };
+    let loopback =
+        ListenAddress { host: "127.0.0.1".to_owned(), port: args.port, ..ListenAddress::default() };
     let config = node::Config { listen: vec![loopback], ..node::Config::default() };
     let node = node::start(config).map_err(|error| {
         Failure::bad_news(error).hint("`--port 0` lets the system choose a port that is free")

@@ -7,6 +7,7 @@
 
 mod addresses;
 mod admission;
+mod carriers;
 mod commands;
 mod common;
 mod connections;

@@ -1,8 +1,10 @@
 //! Connections that are cut, again and again, at any byte.
 
 use bytes::Bytes;
-use federate::{Callback, Callbacks, Federate};
+use carrier::ClientTls;
+use federate::{Callback, Callbacks, Federate, Options};
 
+use crate::common::certificates::Certificates;
 use crate::common::federates::{number, tag};
 use crate::common::proxy::{Proxy, pause};
 use crate::common::{Model, Server, create_and_join, eventually, join, options, soon};
@@ -45,33 +47,58 @@ async fn receive(callbacks: &mut Callbacks) -> u32 {
     }
 }
 
+/// Two federates exchange interactions, one of them over connections of the carrier with this scheme
+/// to `address`, each of which lives for `least` to `most` bytes.
+async fn exchange(
+    server: &Server,
+    (scheme, address): (&str, &str),
+    trust: Option<ClientTls>,
+    (least, most): (u64, u64),
+) {
+    let federation = format!("Cut {scheme} {least}");
+    let proxy = Proxy::start(address.to_owned(), least, least, most).await;
+    let mut near = create_and_join(options(server.address()), &federation, "Near").await;
+    let url = format!("{scheme}://{}", proxy.address());
+    let (federate, callbacks) =
+        soon(Federate::connect(Options { tls: trust, ..options(&url) })).await.unwrap();
+    let mut far = join(federate, callbacks, &federation, "Far").await.unwrap();
+    near.declare_all().await;
+    far.declare_all().await;
+    tokio::join!(
+        send_all(&far.federate, far.model),
+        send_all(&near.federate, near.model),
+        receive_all(&mut far.callbacks),
+        receive_all(&mut near.callbacks),
+    );
+    assert!(proxy.cuts() > 5, "{federation}: {} cuts", proxy.cuts());
+    proxy.heal();
+    // All messages have arrived.
+    far.fire(COUNT).await;
+    near.fire(COUNT).await;
+    assert_eq!(receive(&mut near.callbacks).await, COUNT);
+    assert_eq!(receive(&mut far.callbacks).await, COUNT);
+}
+
 #[tokio::test]
 async fn nothing_is_lost_and_nothing_doubled() {
     let server = Server::start();
     // Short lives, and longer ones in which much is under way.
-    for (round, (least, most)) in [(700, 2_500), (2_000, 20_000)].into_iter().enumerate() {
-        let federation = format!("Cut {round}");
-        let proxy = Proxy::start(server.address().to_owned(), round as u64, least, most).await;
-        let mut near = create_and_join(options(server.address()), &federation, "Near").await;
-        let (federate, callbacks) = soon(Federate::connect(options(proxy.address()))).await.unwrap();
-        let mut far = join(federate, callbacks, &federation, "Far").await.unwrap();
-        near.declare_all().await;
-        far.declare_all().await;
-        tokio::join!(
-            send_all(&far.federate, far.model),
-            send_all(&near.federate, near.model),
-            receive_all(&mut far.callbacks),
-            receive_all(&mut near.callbacks),
-        );
-        assert!(proxy.cuts() > 5, "round {round}: {} cuts", proxy.cuts());
-        proxy.heal();
-        // All messages have arrived.
-        far.fire(COUNT).await;
-        near.fire(COUNT).await;
-        assert_eq!(receive(&mut near.callbacks).await, COUNT);
-        assert_eq!(receive(&mut far.callbacks).await, COUNT);
+    for lives in [(700, 2_500), (2_000, 20_000)] {
+        exchange(&server, ("tcp", server.address()), None, lives).await;
     }
     eventually("it is logged", || server.log().contains("session resumed")).await;
+}
+
+#[tokio::test]
+async fn nothing_is_lost_over_other_carriers() {
+    let certificates = Certificates::new();
+    let flags = ["--listen", "tcp://127.0.0.1:0", "--listen", "any://127.0.0.1:0"];
+    let server = Server::with(&certificates.settings(), &flags);
+    let address = server.addresses()[1].strip_prefix("any://").expect("it is the second").to_owned();
+    // A handshake of TLS takes some 2,000 bytes.
+    for scheme in ["tls", "ws", "wss"] {
+        exchange(&server, (scheme, &address), Some(certificates.trust()), (4_000, 20_000)).await;
+    }
 }
 
 #[tokio::test]

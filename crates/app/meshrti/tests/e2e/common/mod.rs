@@ -1,5 +1,6 @@
 //! Helpers that the topics share.
 
+pub(crate) mod certificates;
 pub(crate) mod federates;
 pub(crate) mod helper;
 pub(crate) mod proxy;

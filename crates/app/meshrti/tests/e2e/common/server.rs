@@ -282,7 +282,7 @@ fn collect(from: impl Read + Send + 'static, log: Arc<Mutex<String>>) {
     });
 }
 
-/// The addresses in the lines `listening on tcp://HOST:PORT`, and the URLs in the lines `listening
+/// The addresses in the lines `listening on tcp://HOST:PORT` or another carrier's URL, and the URLs in the lines `listening
 /// for nodes on URL`, up to the line `ready`, or `waiting for its network`.
 fn announced(from: impl Read + Send + 'static) -> (Vec<String>, Vec<String>) {
     let (found, lines) = mpsc::channel();
@@ -298,8 +298,8 @@ fn announced(from: impl Read + Send + 'static) -> (Vec<String>, Vec<String>) {
     let (mut addresses, mut links) = (Vec::new(), Vec::new());
     let begun = Instant::now();
     while let Ok(line) = lines.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())) {
-        if let Some(address) = line.strip_prefix("listening on tcp://") {
-            addresses.push(address.to_owned());
+        if let Some(url) = line.strip_prefix("listening on ") {
+            addresses.push(url.strip_prefix("tcp://").unwrap_or(url).to_owned());
         } else if let Some(url) = line.strip_prefix("listening for nodes on ") {
             links.push(url.to_owned());
         }
