@@ -20,7 +20,7 @@ Examples:
 Each round trip is one service call (Get Transportation Type Handle), answered by the RTI itself.
 Exit status: 0 it answers, 1 it does not, 2 the address is malformed.")]
 pub(crate) struct Args {
-    /// The server: HOST or HOST:PORT (default port 15164)
+    /// The server: HOST, HOST:PORT (default port 15164), or a URL of either
     host: String,
     /// How many round trips
     #[arg(short, long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]

@@ -25,8 +25,7 @@ use console::report::{JsonFlag, Report};
 #[command(after_help = "\
 Examples:
   meshrti status
-  meshrti status sim-host:15164
-  meshrti status sim-host --json
+  meshrti status tls://sim-host --json
   meshrti status --time          # who waits for whom in logical time
   meshrti status --time --federation Range --watch 500ms
   meshrti status --ownership Range          # attributes that federates hand over
@@ -36,7 +35,7 @@ Examples:
 Any node of a network can be asked: it knows all nodes and links, and what each node last said of its queues.
 Exit status: 0 the server answers, 1 it does not, or is a node without contact to a majority of its network.")]
 pub(crate) struct Args {
-    /// The server: HOST or HOST:PORT (default port 15164)
+    /// The server: HOST, HOST:PORT (default port 15164), or a URL of either
     #[arg(default_value = "localhost")]
     host: String,
     #[command(flatten)]
@@ -50,7 +49,7 @@ pub(crate) struct Args {
     /// Show only federates called NAME
     #[arg(long, value_name = "NAME")]
     federate: Option<String>,
-    /// Show who owns the attributes of OBJECT and who waits for them, or of all objects about which something is negotiated
+    /// Show who owns and who awaits the attributes of OBJECT, or of all that are negotiated
     #[arg(long, num_args = 1..=2, value_names = ["FEDERATION", "OBJECT"], conflicts_with_all = ["time", "federation", "federate"])]
     ownership: Vec<String>,
     /// Show the regions of the federates of this node, and how they use them

@@ -12,15 +12,12 @@ pub const VARIABLE: &str = "MESHRTI_AUTHORITY";
 /// The options for servers that encrypt.
 #[derive(clap::Args, Clone, Debug)]
 pub struct TrustFlags {
-    /// PEM file with the authorities to trust, for tls:// and wss://; else MESHRTI_AUTHORITY names it
+    /// PEM file with the authorities to trust for tls:// and wss://; else MESHRTI_AUTHORITY
     #[arg(long, value_name = "FILE")]
     authority: Option<PathBuf>,
-    /// PEM file with a certificate to show to the server
-    #[arg(long, value_name = "FILE", requires = "key")]
+    /// PEM file with a certificate to show to the server, and its private key
+    #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
-    /// PEM file with the private key of that certificate
-    #[arg(long, value_name = "FILE", requires = "certificate")]
-    key: Option<PathBuf>,
 }
 
 impl TrustFlags {
@@ -29,9 +26,8 @@ impl TrustFlags {
     /// # Errors
     /// A file cannot be read, or is of no use.
     pub fn read(&self) -> Result<Option<ClientTls>, Failure> {
-        let identity = self.certificate.as_deref().zip(self.key.as_deref());
         let authority = self.authority.clone().or_else(file_of_environment);
-        authority.map(|authority| client(&authority, identity)).transpose()
+        authority.map(|authority| client(&authority, self.certificate.as_deref())).transpose()
     }
 }
 
@@ -47,17 +43,15 @@ fn file_of_environment() -> Option<PathBuf> {
     std::env::var_os(VARIABLE).filter(|file| !file.is_empty()).map(PathBuf::from)
 }
 
-fn client(authority: &Path, identity: Option<(&Path, &Path)>) -> Result<ClientTls, Failure> {
+fn client(authority: &Path, identity: Option<&Path>) -> Result<ClientTls, Failure> {
     let trusted = read(authority)?;
-    let tls = match identity {
+    let tls = match identity.map(read).transpose()? {
         None => ClientTls::new(&trusted),
-        Some((certificate, key)) => ClientTls::with_certificate(&trusted, &read(certificate)?, &read(key)?),
+        Some(own) => ClientTls::with_certificate(&trusted, &own, &own),
     };
     tls.map_err(|error| {
-        let files =
-            identity.map(|(certificate, key)| format!(", {} and {}", certificate.display(), key.display()));
-        let files = format!("{}{}", authority.display(), files.unwrap_or_default());
-        Failure::wrong_use(format_args!("{files}: {error}"))
+        let identity = identity.map(|file| format!(" and {}", file.display())).unwrap_or_default();
+        Failure::wrong_use(format_args!("{}{identity}: {error}", authority.display()))
     })
 }
 
