@@ -4,7 +4,7 @@ use bytes::BytesMut;
 
 use crate::error::{CarrierError, TlsFilesError};
 use crate::tls::{ClientTls, HANDSHAKE, ServerTls, Tls};
-use crate::url::{Carrier, Listening};
+use crate::url::{Carrier, Listening, ServerUrl};
 use crate::websocket::WebSocket;
 
 /// Whether a connection goes on.
@@ -58,18 +58,14 @@ impl Filter {
         Some(Filter { server_tls: tls.cloned(), tls: tls_stage, web_socket, clear: BytesMut::new() })
     }
 
-    /// The filter of a connection that a client has made to `host` and `port`. `None` if the carrier
-    /// needs none. The output of [`Filter::take_output`] is to be sent first, and messages once
+    /// The filter of a connection that a client has made to `server`. `None` if its carrier needs none. The output of [`Filter::take_output`] is to be sent first, and messages once
     /// [`Filter::is_open`].
     ///
     /// # Errors
     /// The carrier encrypts, and `tls` is missing, or the host is no name that a certificate could have.
-    pub fn client(
-        carrier: Carrier,
-        (host, port): (&str, u16),
-        tls: Option<&ClientTls>,
-    ) -> Result<Option<Filter>, TlsFilesError> {
-        if carrier == Carrier::Tcp {
+    pub fn client(server: &ServerUrl, tls: Option<&ClientTls>) -> Result<Option<Filter>, TlsFilesError> {
+        let ServerUrl { carrier, host, port } = server;
+        if *carrier == Carrier::Tcp {
             return Ok(None);
         }
         let tls = match carrier.is_encrypted() {

@@ -17,4 +17,4 @@ mod websocket;
 pub use error::{CarrierError, TlsFilesError};
 pub use filter::{Filter, Flow};
 pub use tls::{ClientCertificates, ClientTls, ServerTls};
-pub use url::{Carrier, Listening};
+pub use url::{Carrier, Listening, ServerUrl, ServerUrlError};

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use base::Moment;
 use bytes::BytesMut;
-use carrier::{ClientTls, Filter};
+use carrier::{ClientTls, Filter, ServerUrl};
 use fedpro::client::Action;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
@@ -15,7 +15,6 @@ use tokio::net::tcp::OwnedReadHalf;
 use tokio::time::Sleep;
 use tracing::debug;
 
-use crate::options::Target;
 use crate::state::{Shared, State};
 
 /// Most bytes that one read returns.
@@ -60,7 +59,7 @@ enum Next {
 /// Drives one session until it ends.
 pub(crate) struct Driver {
     shared: Arc<Shared>,
-    target: Target,
+    target: ServerUrl,
     tls: Option<ClientTls>,
     link: Link,
     timer: Pin<Box<Sleep>>,
@@ -72,7 +71,7 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    pub(crate) fn new(shared: Arc<Shared>, target: Target, tls: Option<ClientTls>) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, target: ServerUrl, tls: Option<ClientTls>) -> Self {
         Self {
             shared,
             target,
@@ -119,8 +118,7 @@ impl Driver {
         let shared = Arc::clone(&self.shared);
         let mut state = shared.lock();
         let now = state.now();
-        let target = &self.target;
-        let filter = Filter::client(target.carrier, (&target.host, target.port), self.tls.as_ref());
+        let filter = Filter::client(&self.target, self.tls.as_ref());
         let result = result.and_then(|stream| stream.set_nodelay(true).map(|()| stream));
         match result.and_then(|stream| Ok((stream, filter.map_err(io::Error::other)?))) {
             Ok((stream, filter)) => {

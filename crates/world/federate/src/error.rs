@@ -52,10 +52,8 @@ impl FederateError {
 #[non_exhaustive]
 pub enum ConnectError {
     /// The address is malformed.
-    #[error(
-        "`{0}` is no address: expected HOST, HOST:PORT, or tcp, tls, ws or wss://HOST:PORT, for example `localhost:15164`"
-    )]
-    Address(String),
+    #[error(transparent)]
+    Address(#[from] carrier::ServerUrlError),
     /// The address encrypts, and [`Options::tls`](crate::Options::tls) does not fit it.
     #[error("cannot encrypt to `{address}`: {source}")]
     Tls {

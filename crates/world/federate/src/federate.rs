@@ -65,7 +65,7 @@ impl Federate {
     /// The address is malformed, or nobody there opens a session.
     pub async fn open(options: &Options) -> Result<(Federate, Callbacks), ConnectError> {
         let target = options.target()?;
-        let carrier = Filter::client(target.carrier, (&target.host, target.port), options.tls.as_ref());
+        let carrier = Filter::client(&target, options.tls.as_ref());
         carrier.map_err(|source| ConnectError::Tls { address: options.address.clone(), source })?;
         let shared = Arc::new(Shared::new(options));
         let guard = Arc::new(Guard { shared: Arc::clone(&shared) });

@@ -1,6 +1,6 @@
 //! The options of a connection.
 
-use carrier::{Carrier, ClientTls};
+use carrier::{ClientTls, ServerUrl};
 use hla::api::{Credentials, RtiConfiguration};
 use hla::encoding::{EncoderError, PLAIN_TEXT_PASSWORD, encode_plain_text_password};
 
@@ -53,37 +53,9 @@ impl Options {
     }
 
     /// The parts of [`address`](Options::address).
-    pub(crate) fn target(&self) -> Result<Target, ConnectError> {
-        let wrong = || ConnectError::Address(self.address.clone());
-        let (carrier, text) = match self.address.split_once("://") {
-            None => (Carrier::Tcp, self.address.as_str()),
-            Some((scheme, rest)) => (Carrier::with_scheme(scheme).ok_or_else(wrong)?, rest),
-        };
-        let (host, port) = if let Some(inside) = text.strip_prefix('[') {
-            let (host, rest) = inside.split_once(']').ok_or_else(wrong)?;
-            (host, if rest.is_empty() { None } else { Some(rest.strip_prefix(':').ok_or_else(wrong)?) })
-        } else {
-            match text.split_once(':') {
-                // More than one colon and no brackets: an IPv6 address without a port.
-                Some((_, rest)) if rest.contains(':') => (text, None),
-                Some((host, port)) => (host, Some(port)),
-                None => (text, None),
-            }
-        };
-        let port = port.map_or(Ok(carrier.default_port()), |digits| digits.parse().map_err(|_| wrong()))?;
-        if host.is_empty() || host.contains('/') {
-            return Err(wrong());
-        }
-        Ok(Target { carrier, host: host.to_owned(), port })
+    pub(crate) fn target(&self) -> Result<ServerUrl, ConnectError> {
+        Ok(self.address.parse()?)
     }
-}
-
-/// A server to connect to.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Target {
-    pub(crate) carrier: Carrier,
-    pub(crate) host: String,
-    pub(crate) port: u16,
 }
 
 /// Credentials of type HLAplainTextPassword.
@@ -98,36 +70,6 @@ pub fn plain_text_password(password: &str) -> Result<Credentials, EncoderError> 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn addresses() {
-        let target = |text: &str| Options::new(text).target().ok();
-        let by = |carrier, host: &str, port| Some(Target { carrier, host: host.to_owned(), port });
-        let to = |host, port| by(Carrier::Tcp, host, port);
-        assert_eq!(target("localhost"), to("localhost", 15164));
-        assert_eq!(target("10.0.0.1:99"), to("10.0.0.1", 99));
-        assert_eq!(target("::1"), to("::1", 15164));
-        assert_eq!(target("[::1]"), to("::1", 15164));
-        assert_eq!(target("[::1]:7"), to("::1", 7));
-        assert_eq!(target("tcp://host"), to("host", 15164));
-        assert_eq!(target("tls://host"), by(Carrier::Tls, "host", 15165));
-        assert_eq!(target("ws://[::1]"), by(Carrier::WebSocket, "::1", 80));
-        assert_eq!(target("wss://host:8443"), by(Carrier::SecureWebSocket, "host", 8443));
-        for wrong in [
-            "",
-            ":1",
-            "host:",
-            "host:http",
-            "any://host",
-            "tls://",
-            "ws://host/x",
-            "[::1",
-            "[::1]7",
-            "host:65536",
-        ] {
-            assert_eq!(target(wrong), None, "{wrong}");
-        }
-    }
 
     #[test]
     fn a_password_is_a_unicode_string() {

@@ -40,6 +40,10 @@ fn server_tls(clients: ClientCertificates<'_>) -> ServerTls {
     ServerTls::new(certificate.as_bytes(), key.as_bytes(), clients).unwrap()
 }
 
+fn at(carrier: Carrier, host: &str) -> ServerUrl {
+    ServerUrl { carrier, host: host.to_owned(), port: 1 }
+}
+
 fn client_tls() -> ClientTls {
     ClientTls::new(AUTHORITY.pem.as_bytes()).unwrap()
 }
@@ -88,7 +92,7 @@ impl End {
 }
 
 fn ends(carrier: Carrier, listening: Listening) -> (End, End) {
-    let client = Filter::client(carrier, ("localhost", 1), Some(&client_tls())).unwrap();
+    let client = Filter::client(&at(carrier, "localhost"), Some(&client_tls())).unwrap();
     let server = Filter::server(listening, Some(&server_tls(ClientCertificates::None)));
     (End::new(client), End::new(server))
 }
@@ -285,7 +289,7 @@ fn certificates_of_clients_are_verified() {
     let unknown = ClientTls::with_certificate(authorities, certificate.as_bytes(), key.as_bytes()).unwrap();
     let none = client_tls();
     let connect = |tls: &ClientTls, clients| {
-        let client = Filter::client(Carrier::Tls, ("localhost", 1), Some(tls)).unwrap();
+        let client = Filter::client(&at(Carrier::Tls, "localhost"), Some(tls)).unwrap();
         let server = Filter::server(Listening::For(Carrier::Tls), Some(&server_tls(clients)));
         let (mut client, mut server) = (End::new(client), End::new(server));
         open(&mut client, &mut server, &[usize::MAX])?;
@@ -309,7 +313,7 @@ fn certificates_of_clients_are_verified() {
 fn a_client_trusts_no_other_authority_and_no_other_name() {
     let stranger = ClientTls::new(authority().pem.as_bytes()).unwrap();
     for (host, tls) in [("localhost", &stranger), ("elsewhere", &client_tls())] {
-        let client = Filter::client(Carrier::Tls, (host, 1), Some(tls)).unwrap();
+        let client = Filter::client(&at(Carrier::Tls, host), Some(tls)).unwrap();
         let (mut client, (_, mut server)) =
             (End::new(client), ends(Carrier::Tls, Listening::For(Carrier::Tls)));
         let error = open(&mut client, &mut server, &[usize::MAX]).unwrap_err();
@@ -331,8 +335,8 @@ fn texts_without_certificates_are_refused_by_what_is_missing() {
     assert!(refused(certificate, other).contains("keys"), "{}", refused(certificate, other));
     let none = ClientTls::new(b"").unwrap_err().to_string();
     assert_eq!(none, "the trusted authorities: there is none in this PEM text");
-    let error = Filter::client(Carrier::Tls, ("localhost", 1), None).err().unwrap().to_string();
+    let error = Filter::client(&at(Carrier::Tls, "localhost"), None).err().unwrap().to_string();
     assert_eq!(error, "it is not known which authorities to trust");
-    let error = Filter::client(Carrier::Tls, ("not a host", 1), Some(&client_tls())).err().unwrap();
+    let error = Filter::client(&at(Carrier::Tls, "not a host"), Some(&client_tls())).err().unwrap();
     assert_eq!(error.to_string(), "`not a host` is no name of a host");
 }
