@@ -23,6 +23,7 @@ mod shell;
 mod sim;
 mod srmp;
 mod status;
+mod tunnel;
 mod why;
 
 use std::ffi::OsString;
@@ -75,6 +76,8 @@ enum Command {
     Why(why::Args),
     /// Say whether a server answers, and how fast
     Ping(ping::Args),
+    /// Carry the connections of federates that know TCP alone over TLS or WebSocket
+    Tunnel(tunnel::Args),
     /// Measure a server against the floor of the bare network
     #[cfg(feature = "bench")]
     Bench(bench::Args),
@@ -115,6 +118,7 @@ impl Command {
             Command::Status(args) => status::run(args),
             Command::Why(args) => why::run(args),
             Command::Ping(args) => ping::run(args),
+            Command::Tunnel(args) => tunnel::run(args),
             #[cfg(feature = "bench")]
             Command::Bench(args) => bench::run(args),
             Command::Fom(args) => fom::run(args),

@@ -38,3 +38,4 @@ mod slow;
 mod status;
 mod strangers;
 mod time;
+mod tunnel;

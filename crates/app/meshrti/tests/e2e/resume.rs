@@ -49,13 +49,13 @@ async fn receive(callbacks: &mut Callbacks) -> u32 {
 
 /// Two federates exchange interactions, one of them over connections of the carrier with this scheme
 /// to `address`, each of which lives for `least` to `most` bytes.
-async fn exchange(
+pub(crate) async fn exchange(
     server: &Server,
     (scheme, address): (&str, &str),
     trust: Option<ClientTls>,
     (least, most): (u64, u64),
 ) {
-    let federation = format!("Cut {scheme} {least}");
+    let federation = format!("Cut {scheme} {address} {least}");
     let proxy = Proxy::start(address.to_owned(), least, least, most).await;
     let mut near = create_and_join(options(server.address()), &federation, "Near").await;
     let url = format!("{scheme}://{}", proxy.address());

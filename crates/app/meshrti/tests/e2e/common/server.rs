@@ -272,7 +272,7 @@ pub(crate) fn wait(child: &mut Child) -> ExitStatus {
 }
 
 /// Keeps reading a log.
-fn collect(from: impl Read + Send + 'static, log: Arc<Mutex<String>>) {
+pub(crate) fn collect(from: impl Read + Send + 'static, log: Arc<Mutex<String>>) {
     std::thread::spawn(move || {
         for line in BufReader::new(from).lines().map_while(Result::ok) {
             let mut log = log.lock().expect("nobody panics with the log");
