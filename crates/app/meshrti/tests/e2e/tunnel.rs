@@ -132,7 +132,7 @@ async fn a_tunnel_goes_through_a_proxy() {
     soon(Federate::connect(options(&tunnel.address))).await.expect("it is let through");
     let refused = Tunnel::start(&url, &certificates, &["--proxy", &proxy("407 Who are you?").await]);
     soon(Federate::connect(options(&refused.address))).await.err().expect("it is not let through");
-    assert!(refused.log().contains("answers `HTTP/1.1 407 Who are you?`"), "{}", refused.log());
+    eventually("it is said", || refused.log().contains("answers `HTTP/1.1 407 Who are you?`")).await;
 }
 
 #[tokio::test]
@@ -142,7 +142,7 @@ async fn a_tunnel_trusts_no_other_authority() {
     let url = format!("tls://{any}");
     let tunnel = Tunnel::start(&url, &Certificates::new(), &[]);
     soon(Federate::connect(options(&tunnel.address))).await.err().expect("it leads nowhere");
-    assert!(tunnel.log().contains("invalid peer certificate"), "{}", tunnel.log());
+    eventually("it is said", || tunnel.log().contains("invalid peer certificate")).await;
     let output = run(&["tunnel", "127.0.0.1:0", "--to", &url]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
