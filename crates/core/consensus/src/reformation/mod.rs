@@ -219,9 +219,12 @@ impl Reformation {
     /// write to the disk. The version that is kept is that of the entry which brought these voters,
     /// which orders configurations just as well.
     fn is_known(&self, network: u64, configuration: &Configuration) -> bool {
-        self.record.as_ref().is_some_and(|Record { head, promised, .. }| {
+        self.record.as_ref().is_some_and(|Record { head, promised, keys, .. }| {
             let known = &head.configuration;
             let same = known.voters == configuration.voters && known.outgoing == configuration.outgoing;
+            // A fresh key is stored before the log hears of this node. It may be made a voter next, and
+            // die before it has stored that: nobody could vote in its place.
+            let same = same && keys.contains(&self.key);
             // After a promise, the same configuration is news: it shows that the lost network
             // lives, and a fresh key of this node has got an entry. The promise may be forgotten.
             head.network == network && same && *promised == Ballot::default()

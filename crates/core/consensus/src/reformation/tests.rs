@@ -381,3 +381,17 @@ fn a_disk_is_written_when_the_voters_change_and_not_when_learners_do() {
     assert!(!node.is_persisted(), "voters went");
     assert_eq!(node.head().map(|head| head.configuration.version()), Some((3, 50)));
 }
+
+/// A voter whose key is on no disk has a vote that nobody can cast once it has died.
+#[test]
+fn a_fresh_key_is_stored_though_the_voters_are_known() {
+    let node = World::new(1, Mutation::None).nodes.remove(0).machine;
+    let configuration = node.head().cloned().expect("it has a record").configuration;
+    let mut node = node.rejoin(NodeKey(77));
+    assert!(node.is_persisted());
+    node.observe(FIRST, configuration.clone(), BTreeMap::new());
+    let persist = node.poll_persist().expect("it is to be stored before the log hears of it");
+    node.handle_persisted(Moment::ZERO, persist.revision);
+    node.observe(FIRST, configuration, BTreeMap::new());
+    assert!(node.is_persisted(), "once");
+}
