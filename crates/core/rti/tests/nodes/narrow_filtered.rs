@@ -34,6 +34,26 @@ fn watch(faults: Faults, seed: u64) -> Result<Watch, hla::Exception> {
     Ok(Watch { cluster, a, ends: [b, c], watched, places, instances })
 }
 
+impl Watch {
+    /// Sends a value of one of the instances, and gives it time to arrive.
+    fn update(&mut self, at: usize, value: u32) -> Refused {
+        self.a.update(self.instances[at], &format!("a={value}"))?;
+        self.cluster.run(Duration::from_millis(20));
+        Ok(())
+    }
+}
+
+/// The same over a sound network, once both nodes are filtered.
+fn filtered_watch() -> Result<Watch, hla::Exception> {
+    let mut watch = watch(SOUND, 0)?;
+    for value in 0..20 {
+        [0, 1].into_iter().try_for_each(|at| watch.update(at, value))?;
+    }
+    watch.cluster.settle();
+    watch.ends.iter().for_each(Fed::skip);
+    Ok(watch)
+}
+
 #[test]
 fn each_node_gets_its_part_of_the_world_alone() -> Refused {
     let Watch { mut cluster, a, ends, instances, .. } = watch(SOUND, 0)?;
@@ -152,24 +172,14 @@ fn a_filtered_node_is_granted_as_soon_as_the_others() -> Refused {
 /// messages for others.
 #[test]
 fn a_filtered_node_learns_of_a_lost_message_on_a_busy_stream() -> Refused {
-    let Watch { mut cluster, a, ends, instances, .. } = watch(SOUND, 0)?;
-    let update = |cluster: &mut Cluster, instance: u32, value: u32| {
-        a.update(instance, &format!("a={value}"))?;
-        cluster.run(Duration::from_millis(20));
-        Ok::<_, hla::Exception>(())
-    };
-    for value in 0..20 {
-        instances.iter().try_for_each(|&instance| update(&mut cluster, instance, value))?;
-    }
-    cluster.settle();
-    ends.iter().for_each(Fed::skip);
-    cluster.cut.insert((0, 1));
-    update(&mut cluster, instances[0], 20)?;
-    (20..80).try_for_each(|value| update(&mut cluster, instances[1], value))?;
-    cluster.cut.clear();
-    cluster.changed();
-    (80..90).try_for_each(|value| update(&mut cluster, instances[1], value))?;
-    assert_eq!(ends[0].callbacks(), ["reflect(1, a=20, reliable, A)"]);
+    let mut watch = filtered_watch()?;
+    watch.cluster.cut.insert((0, 1));
+    watch.update(0, 20)?;
+    (20..80).try_for_each(|value| watch.update(1, value))?;
+    watch.cluster.cut.clear();
+    watch.cluster.changed();
+    (80..90).try_for_each(|value| watch.update(1, value))?;
+    assert_eq!(watch.ends[0].callbacks(), ["reflect(1, a=20, reliable, A)"]);
     Ok(())
 }
 
@@ -293,32 +303,26 @@ fn no_best_effort_value_is_lost_or_repeated_by_a_filter() -> Refused {
 /// A filtered node gets again the messages that it has missed: a few of many.
 #[test]
 fn a_filtered_node_gets_the_messages_that_it_has_missed() -> Refused {
-    let Watch { mut cluster, a, ends, instances, .. } = watch(SOUND, 0)?;
-    let update = |cluster: &mut Cluster, instance: u32, value: u32| {
-        a.update(instance, &format!("a={value}"))?;
-        cluster.run(Duration::from_millis(20));
-        Ok::<_, hla::Exception>(())
-    };
-    for value in 0..20 {
-        instances.iter().try_for_each(|&instance| update(&mut cluster, instance, value))?;
-    }
-    cluster.settle();
-    ends.iter().for_each(Fed::skip);
-    cluster.cut.insert((0, 1));
+    let mut watch = filtered_watch()?;
+    watch.cluster.cut.insert((0, 1));
     for value in 20..60 {
         if value % 10 == 0 {
-            update(&mut cluster, instances[0], value)?;
+            watch.update(0, value)?;
         }
-        update(&mut cluster, instances[1], value)?;
+        watch.update(1, value)?;
     }
-    let (asked, repaired) = (cluster.asked(), cluster.repaired());
-    cluster.cut.clear();
-    update(&mut cluster, instances[0], 60)?;
-    cluster.run(Duration::from_millis(200));
+    let (asked, repaired) = (watch.cluster.asked(), watch.cluster.repaired());
+    watch.cluster.cut.clear();
+    watch.update(0, 60)?;
+    watch.cluster.run(Duration::from_millis(200));
     let expected = (20..=60).step_by(10).map(|value| format!("reflect(1, a={value}, reliable, A)"));
-    assert_eq!(ends[0].callbacks(), expected.collect::<Vec<_>>());
-    assert_eq!((cluster.asked() - asked, cluster.repaired() - repaired), (1, 4), "and none of the others");
-    cluster.assert_converged();
-    cluster.assert_silent();
+    assert_eq!(watch.ends[0].callbacks(), expected.collect::<Vec<_>>());
+    assert_eq!(
+        (watch.cluster.asked() - asked, watch.cluster.repaired() - repaired),
+        (1, 4),
+        "and none of the others"
+    );
+    watch.cluster.assert_converged();
+    watch.cluster.assert_silent();
     Ok(())
 }
