@@ -198,7 +198,7 @@ fn configuration(args: &Args, job: Option<&mpi::Job>) -> Result<Config, Failure>
     if let (Some(certificate), Some(key)) = (args.certificate.clone(), args.key.clone()) {
         config.tls = Some(Tls { certificate, key, ..config.tls.unwrap_or_default() });
     }
-    config.check_encryption().map_err(Failure::wrong_use)?;
+    config.server_tls().map_err(Failure::wrong_use)?;
     if let Some(job) = job {
         mpi::own_ports(&mut config, job.local_rank()).map_err(Failure::wrong_use)?;
     }

@@ -58,13 +58,14 @@ impl Filter {
         Some(Filter { server_tls: tls.cloned(), tls: tls_stage, web_socket, clear: BytesMut::new() })
     }
 
-    /// The filter of a connection that a client has made to `server`. `None` if its carrier needs none. The output of [`Filter::take_output`] is to be sent first, and messages once
+    /// The filter of a connection that a client has made to `server`. `None` if its carrier needs
+    /// none. The output of [`Filter::take_output`] is to be sent first, and messages once
     /// [`Filter::is_open`].
     ///
     /// # Errors
     /// The carrier encrypts, and `tls` is missing, or the host is no name that a certificate could have.
     pub fn client(server: &ServerUrl, tls: Option<&ClientTls>) -> Result<Option<Filter>, TlsFilesError> {
-        let ServerUrl { carrier, host, port } = server;
+        let ServerUrl { carrier, host, .. } = server;
         if *carrier == Carrier::Tcp {
             return Ok(None);
         }
@@ -72,12 +73,8 @@ impl Filter {
             true => Stage::Present(Tls::client(tls.ok_or(TlsFilesError::NoAuthorities)?, host)?),
             false => Stage::Absent,
         };
-        let authority = match host.contains(':') {
-            true => format!("[{host}]:{port}"),
-            false => format!("{host}:{port}"),
-        };
         let web_socket = match carrier.is_web_socket() {
-            true => Stage::Present(Box::new(WebSocket::client(&authority))),
+            true => Stage::Present(Box::new(WebSocket::client(&server.authority()))),
             false => Stage::Absent,
         };
         Ok(Some(Filter { server_tls: None, tls, web_socket, clear: BytesMut::new() }))

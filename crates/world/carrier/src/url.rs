@@ -110,14 +110,17 @@ impl FromStr for ServerUrl {
     }
 }
 
+impl ServerUrl {
+    /// Host and port as in a URL (RFC 3986, 3.2): an IPv6 address has brackets.
+    pub fn authority(&self) -> String {
+        let Self { host, port, .. } = self;
+        if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+    }
+}
+
 impl fmt::Display for ServerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { carrier, host, port } = self;
-        if host.contains(':') {
-            write!(f, "{carrier}://[{host}]:{port}")
-        } else {
-            write!(f, "{carrier}://{host}:{port}")
-        }
+        write!(f, "{}://{}", self.carrier, self.authority())
     }
 }
 

@@ -236,8 +236,12 @@ impl State {
         while self.socket.is_some() && self.write() && self.take_unsent(now) {}
         if self.full || self.broken.is_some() {
             self.wake_driver();
-        } else if self.unsent.capacity() > KEPT_BUFFER_BYTES {
-            self.unsent = BytesMut::new();
+        } else {
+            for buffer in [&mut self.unsent, &mut self.messages] {
+                if buffer.capacity() > KEPT_BUFFER_BYTES {
+                    *buffer = BytesMut::new();
+                }
+            }
         }
         self.drain_events(now);
     }

@@ -47,8 +47,7 @@ impl Way {
         let ServerUrl { host, port, .. } = &self.server;
         let Some(proxy) = &self.proxy else { return TcpStream::connect((host.as_str(), *port)).await };
         let mut stream = TcpStream::connect(proxy).await?;
-        let authority =
-            if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+        let authority = self.server.authority();
         // RFC 9110, 9.3.6.
         let request = format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n\r\n");
         stream.write_all(request.as_bytes()).await?;

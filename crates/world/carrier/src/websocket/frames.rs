@@ -5,11 +5,10 @@
 
 use std::io::Cursor;
 
-use bytes::BytesMut;
+use bytes::{Buf as _, BytesMut};
 use tungstenite::protocol::frame::FrameHeader;
 use tungstenite::protocol::frame::coding::{Control, Data, OpCode};
 
-use super::skip;
 use crate::error::CarrierError;
 
 /// The longest header of a frame: two octets, eight of a length, and a mask.
@@ -97,11 +96,11 @@ impl FrameReader {
         let mut cursor = Cursor::new(&self.header);
         let parsed = FrameHeader::parse(&mut cursor).map_err(|_| CarrierError::Frame("an unknown opcode"))?;
         let Some((header, length)) = parsed else {
-            skip(octets, more);
+            octets.advance(more);
             return Ok(None);
         };
         let used = cursor.position() as usize; // at most `HEADER_MAX`
-        skip(octets, used - before);
+        octets.advance(used - before);
         self.header.clear();
         self.check(&header, length, masked)?;
         let FrameHeader { opcode, mask, .. } = header;

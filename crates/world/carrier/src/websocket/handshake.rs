@@ -1,12 +1,11 @@
 //! The opening handshake (RFC 6455, 4).
 
-use bytes::BytesMut;
+use bytes::{Buf as _, BytesMut};
 use tungstenite::handshake::client::{Response, generate_key};
 use tungstenite::handshake::derive_accept_key;
 use tungstenite::handshake::machine::TryParse as _;
 use tungstenite::handshake::server::{Request, create_response, write_response};
 
-use super::skip;
 use crate::error::CarrierError;
 
 /// The longest request or response of a handshake.
@@ -26,12 +25,12 @@ pub(super) fn take_head(octets: &mut BytesMut, head: &mut BytesMut) -> Result<bo
         Some(at) => {
             let len = from + at + END.len();
             head.truncate(len);
-            skip(octets, len - before);
+            octets.advance(len - before);
             Ok(true)
         }
         None if head.len() == HEAD_MAX => Err(CarrierError::HandshakeTooLong { max: HEAD_MAX }),
         None => {
-            skip(octets, taken);
+            octets.advance(taken);
             Ok(false)
         }
     }

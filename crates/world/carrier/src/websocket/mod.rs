@@ -3,7 +3,7 @@
 mod frames;
 mod handshake;
 
-use bytes::{Buf as _, BytesMut};
+use bytes::BytesMut;
 use tungstenite::protocol::frame::FrameHeader;
 use tungstenite::protocol::frame::coding::{Control, Data, OpCode};
 
@@ -160,9 +160,4 @@ fn write_header(opcode: OpCode, len: usize, mask: Option<[u8; 4]>, out: &mut Byt
     let header = FrameHeader { opcode, mask, ..FrameHeader::default() };
     let written = header.format(len as u64, &mut out.writer());
     debug_assert!(written.is_ok(), "memory takes everything");
-}
-
-/// Discards the first `count` octets.
-fn skip(octets: &mut BytesMut, count: usize) {
-    octets.advance(count);
 }

@@ -14,9 +14,10 @@ pub const DEFAULT_PORT: u16 = 15164;
 /// An address to listen on: `SCHEME://HOST:PORT`.
 ///
 /// The scheme says what carries the Federate Protocol: `tcp` (the default), `tls`, `ws` or `wss`
-/// (WebSocket), or `any` of these. The port is optional; the default is [`DEFAULT_PORT`] for `tcp` and
-/// `any`, 15165 for `tls`, 80 for `ws` and 443 for `wss`. Port 0 lets the system choose. The host `*` means every address of this machine, IPv4 and IPv6. An IPv6 address
-/// is written in brackets.
+/// (WebSocket), or `any` of these. The port is optional; the default is [`DEFAULT_PORT`] for `tcp`
+/// and `any`, 15165 for `tls`, 80 for `ws` and 443 for `wss`. Port 0 lets the system choose. The
+/// host `*` means every address of this machine, IPv4 and IPv6. An IPv6 address is written in
+/// brackets.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct ListenAddress {

@@ -27,6 +27,7 @@ pub(crate) mod units;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use carrier::ServerTls;
 use serde::Deserialize;
 
 pub use error::{ConfigError, in_words};
@@ -359,14 +360,13 @@ impl Config {
         Ok(config)
     }
 
-    /// Checks that there is a certificate for addresses that encrypt, and reads it.
+    /// Reads the certificate for addresses that encrypt, if there is one.
     ///
     /// # Errors
-    /// There is none, or it is of no use.
-    pub fn check_encryption(&self) -> Result<(), String> {
+    /// It is missing, or of no use.
+    pub fn server_tls(&self) -> Result<Option<ServerTls>, String> {
         self.check_certificate()?;
-        let tls = self.tls.as_ref().map(Tls::read).transpose();
-        tls.map(|_| ()).map_err(|error| error.to_string())
+        self.tls.as_ref().map(Tls::read).transpose().map_err(|error| error.to_string())
     }
 
     fn check_certificate(&self) -> Result<(), String> {

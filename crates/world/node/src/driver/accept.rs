@@ -57,9 +57,6 @@ pub(super) async fn bind(
 ) -> Result<Vec<FederateListener>, BindError> {
     let fail = |source| BindError { address: address.to_string(), source };
     let carriers = address.carriers;
-    if carriers.needs_certificate() && tls.is_none() {
-        return Err(fail(io::Error::other("[tls] has no certificate and key for it")));
-    }
     let sockets = tcp_listeners(&address.host, address.port).await.map_err(fail)?;
     let listener = |socket| FederateListener { socket, carriers, tls: tls.cloned() };
     Ok(sockets.into_iter().map(listener).collect())

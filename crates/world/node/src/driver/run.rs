@@ -86,8 +86,10 @@ impl<M: Machine + 'static> Node<M> {
             link_tasks::check_multicast(url).map_err(fail)?;
         }
         let mut listeners = Vec::new();
-        let tls = config.tls.as_ref().map(crate::config::Tls::read).transpose();
-        let tls = tls.map_err(|source| BindError { address: "encrypted connections".to_owned(), source })?;
+        let tls = config.server_tls().map_err(|why| BindError {
+            address: "the addresses for federates".to_owned(),
+            source: std::io::Error::other(why),
+        })?;
         for address in &config.listen {
             listeners.extend(accept::bind(address, tls.as_ref()).await?);
         }

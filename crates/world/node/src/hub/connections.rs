@@ -199,7 +199,7 @@ impl Table {
     }
 }
 
-/// Writes `data` and removes the written part. Returns false when the socket took no more.
+/// Writes `data` and removes the written part. Returns whether the socket accepted all of it.
 pub(super) fn send(
     socket: &OwnedWriteHalf,
     data: &mut BytesMut,
