@@ -246,6 +246,18 @@ pub enum Refusal {
         /// The limit.
         limit: usize,
     },
+    /// The certificate of the peer is not for the node that it says it is.
+    #[error(
+        "the certificate of the node that calls itself {name} is for {}, and not for {name}: give each node its own \
+         certificate",
+        if names.is_empty() { "no node".to_owned() } else { names.join(", ") }
+    )]
+    Certificate {
+        /// The name that the peer says.
+        name: String,
+        /// The first names in its certificate.
+        names: Vec<String>,
+    },
     /// The node is leaving the network.
     #[error("the node is leaving the network: connect to another one")]
     Leaving,
@@ -275,6 +287,7 @@ impl Refusal {
             Self::Clock { .. } => 14,
             Self::Yields { .. } => Self::YIELDS,
             Self::GivenUp { .. } => Self::GIVEN_UP,
+            Self::Certificate { .. } => 17,
         }
     }
 

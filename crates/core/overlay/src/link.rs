@@ -82,6 +82,8 @@ pub(crate) struct Link {
     pub(crate) target: Option<TargetId>,
     pub(crate) stage: Stage,
     pub(crate) peer: Option<Greeting>,
+    /// The names that the peer has proven to have; `None`: nothing proves who it is.
+    pub(crate) proven: Option<Vec<String>>,
     /// Terms of the initiator.
     pub(crate) terms: Bytes,
     /// Greeting, acceptance and refusal that wait to be sent.
@@ -140,6 +142,7 @@ impl Link {
             target,
             stage: if target.is_some() { Stage::Called } else { Stage::Waiting },
             peer: None,
+            proven: None,
             terms,
             out: VecDeque::new(),
             ping_due: false,

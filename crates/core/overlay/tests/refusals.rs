@@ -223,3 +223,22 @@ fn a_node_that_comes_with_another_time_is_told_by_how_much_and_the_others_go_on(
         assert_eq!(net.node(index).app.neighbours.len(), 1);
     }
 }
+
+#[test]
+fn a_name_that_is_not_proven() {
+    for proven in [&["node-2"][..], &["NODE-9", "node-9.example"], &[]] {
+        let mut net = Net::new(Seed(9), |_, config| config.network = 7);
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        net.proven = [(0, names(&["NODE-0"])), (1, names(&["NODE-1"])), (2, names(proven))].into();
+        net.add(TopologyKind::Tree, vec![]);
+        net.add(TopologyKind::Tree, vec![url(0)]);
+        net.add(TopologyKind::Tree, vec![url(0)]);
+        net.run_for(Duration::from_secs(1));
+        if proven == ["node-2"] {
+            assert_eq!(net.node(2).overlay.reachable().count(), 2, "certificates do not know case");
+            continue;
+        }
+        let text = reported(&net);
+        assert!(text.contains("calls itself NODE-2 is for") && text.contains("not for NODE-2"), "{text}");
+    }
+}

@@ -24,6 +24,14 @@ pub enum LinkInput<'a> {
         /// another node made.
         target: Option<TargetId>,
     },
+    /// The other end of a link has proven that it has one of these names, for example by its
+    /// certificate. It follows [`LinkInput::Up`]; a node that says another name is refused.
+    Proven {
+        /// The link.
+        link: LinkId,
+        /// The names.
+        names: Vec<String>,
+    },
     /// No link could be made.
     Failed {
         /// The target of the [`LinkOutput::Connect`] that this answers.
@@ -205,6 +213,7 @@ impl Network {
                 self.links.open.insert(link, LinkTraffic::begin(now));
                 self.overlay.handle_link_up(now, link, target);
             }
+            LinkInput::Proven { link, names } => self.overlay.handle_link_proven(link, names),
             LinkInput::Failed { target, reason } => {
                 self.warn_of_failure(now, target, reason);
                 self.overlay.handle_link_failed(now, target, reason);

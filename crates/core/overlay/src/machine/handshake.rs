@@ -16,6 +16,21 @@ use base::{Moment, NodeKey};
 use bytes::Bytes;
 use std::time::Duration;
 
+/// How many names of a certificate a refusal lists.
+const NAMES_SHOWN: usize = 4;
+
+/// Checks that a peer which has proven its names says one of them. Names in certificates do not
+/// differ in case.
+fn check_proof(proven: Option<&[String]>, name: &str) -> Result<(), Refusal> {
+    match proven {
+        Some(names) if !names.iter().any(|proven| proven.eq_ignore_ascii_case(name)) => {
+            let names = names.iter().take(NAMES_SHOWN).cloned().collect();
+            Err(Refusal::Certificate { name: name.to_owned(), names })
+        }
+        _ => Ok(()),
+    }
+}
+
 impl Overlay {
     pub(super) fn greeting(&self, now: Moment, terms: Bytes) -> Bytes {
         let since_start = now.as_nanos() / 1_000_000;
@@ -37,8 +52,9 @@ impl Overlay {
     pub(super) fn on_greeting(&mut self, now: Moment, id: LinkId, peer: Greeting) {
         let Some(link) = self.links.get(&id) else { return };
         let (initiator, target) = (link.is_initiator(), link.target);
-        let check =
-            self.check_peer(now, target, &peer, false).and_then(|()| self.check_clock(now, id, &peer));
+        let check = check_proof(link.proven.as_deref(), &peer.name)
+            .and_then(|()| self.check_peer(now, target, &peer, false))
+            .and_then(|()| self.check_clock(now, id, &peer));
         let check = check.and_then(|()| match initiator {
             true => self.check_own_attempt(now, id, peer.key),
             false => self.check_their_attempt(peer.key, &peer.name),

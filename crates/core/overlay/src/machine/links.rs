@@ -45,6 +45,14 @@ impl Overlay {
         self.wake(id);
     }
 
+    /// The other end of the link, which has just come up, has proven that it has one of these names.
+    /// A greeting with another name is refused.
+    pub fn handle_link_proven(&mut self, id: LinkId, names: Vec<String>) {
+        if let Some(link) = self.links.get_mut(&id) {
+            link.proven = Some(names);
+        }
+    }
+
     /// The target could not be connected to.
     pub fn handle_link_failed(&mut self, now: Moment, target: TargetId, why: &str) {
         // A late failure of an attempt that was given up must not disturb the next one.

@@ -82,6 +82,8 @@ pub struct Net {
     /// When the last of them was delivered.
     pub busy_last: Moment,
     pub delay: Duration,
+    /// The names that nodes prove when they have a link; none: nobody proves anything.
+    pub proven: BTreeMap<usize, Vec<String>>,
     tweak: fn(usize, &mut Config),
 }
 
@@ -110,6 +112,7 @@ impl Net {
             busy_bytes: 0,
             busy_last: Moment::ZERO,
             delay: Duration::from_micros(300),
+            proven: BTreeMap::new(),
             tweak,
         }
     }
@@ -226,6 +229,13 @@ impl Net {
         }
     }
 
+    /// A node learns which names the other end of its new link has proven.
+    fn prove(&mut self, node: usize, link: LinkId, peer: usize) {
+        if let Some(names) = self.proven.get(&peer).cloned() {
+            self.node_mut(node).overlay.handle_link_proven(link, names);
+        }
+    }
+
     /// Keeps a happening that cannot pass. Returns whether it was kept.
     fn hold(&mut self, wire: usize, end: usize, happening: &Happening) -> bool {
         let [x, y] = self.wires[wire].ends;
@@ -309,8 +319,10 @@ impl Net {
                 self.ends.insert(id(0), (wire, 0));
                 self.ends.insert(id(1), (wire, 1));
                 self.node_mut(to).overlay.handle_link_up(now, id(1), None);
+                self.prove(to, id(1), from);
                 self.settle(to);
                 self.node_mut(from).overlay.handle_link_up(now, id(0), Some(target));
+                self.prove(from, id(0), to);
                 self.settle(from);
             }
             Happening::Frame { wire, end, .. } if self.hold(wire, end, &happening) => {}

@@ -122,6 +122,7 @@ impl Peer {
                 self.targets.extend(target.map(|target| (link, target)));
                 self.log().up.push(link);
             }
+            LinkInput::Proven { .. } => {}
             LinkInput::DatagramSize { link, max } => {
                 self.links.get_mut(&link).expect("it is up").has_datagrams = max > 0;
                 self.log().datagram_max = Some(max);
