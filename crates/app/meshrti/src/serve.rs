@@ -199,6 +199,9 @@ fn configuration(args: &Args, job: Option<&mpi::Job>) -> Result<Config, Failure>
         config.tls = Some(Tls { certificate, key, ..config.tls.unwrap_or_default() });
     }
     config.server_tls().map_err(Failure::wrong_use)?;
+    if let Some(network) = &config.network {
+        node::link::check_certificates(&network.tls).map_err(Failure::wrong_use)?;
+    }
     if let Some(job) = job {
         mpi::own_ports(&mut config, job.local_rank()).map_err(Failure::wrong_use)?;
     }

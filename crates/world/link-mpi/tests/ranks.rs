@@ -31,8 +31,14 @@ fn provider() -> Rc<dyn LinkProvider> {
     Rc::new(RANK.get().expect("it is set before the first test").clone())
 }
 
-const TO_ITSELF: Kind =
-    Kind { listen: "mpi://0", via: None, options: "", has_datagrams: false, provider: Some(provider) };
+const TO_ITSELF: Kind = Kind {
+    listen: "mpi://0",
+    via: None,
+    options: "",
+    has_datagrams: false,
+    provider: Some(provider),
+    tls: None,
+};
 const BY_THE_RING: Kind = Kind { via: Some("mpi://1"), ..TO_ITSELF };
 
 fn main() -> ExitCode {

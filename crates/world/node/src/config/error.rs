@@ -32,7 +32,11 @@ impl ConfigError {
     }
 
     pub(super) fn located(file: &str, text: &str, error: &toml::de::Error) -> Self {
-        Self::spanned(file, text, in_words(error.message()), error.span())
+        let mut message = in_words(error.message());
+        if let Some((_, now)) = FORMER.iter().find(|(start, _)| message.starts_with(start)) {
+            message.insert_str(0, now);
+        }
+        Self::spanned(file, text, message, error.span())
     }
 
     /// An error that points at `span` of `text`, if the span is known.
@@ -71,6 +75,10 @@ impl fmt::Display for ConfigError {
 }
 
 impl std::error::Error for ConfigError {}
+
+/// The starts of messages about keys of earlier releases, and what to say first.
+const FORMER: [(&str, &str); 1] =
+    [("unknown field `quic`", "`[network.quic]` is now `[network.tls]`, with the same keys: ")];
 
 /// Names of Rust types in messages of the parser, and what a user knows them as.
 const WORDS: [(&str, &str); 10] = [

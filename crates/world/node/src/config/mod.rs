@@ -336,10 +336,8 @@ impl Config {
         if let Some(Network { state: network::StatePlace::Directory(directory), .. }) = &mut config.network {
             *directory = base.join(&directory);
         }
-        if let Some(Network { quic, .. }) = &mut config.network {
-            for file in [&mut quic.certificate, &mut quic.key, &mut quic.authority].into_iter().flatten() {
-                *file = base.join(&file);
-            }
+        if let Some(Network { tls, .. }) = &mut config.network {
+            tls.files_mut().for_each(|file| *file = base.join(&file));
         }
         if let Some(tls) = &mut config.tls {
             tls.files().for_each(|file| *file = base.join(&file));

@@ -15,8 +15,9 @@ use bytes::Bytes;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 pub(crate) use self::peer::TestNode;
-use crate::config::network;
-use crate::link::{Greetings, LINK_FRAME_BYTES_MAX, LinkContext, LinkProvider, LinkUrl, Plain, Quic};
+use crate::config::Network;
+use crate::config::network::LinkTls;
+use crate::link::{Greetings, LINK_FRAME_BYTES_MAX, LinkContext, LinkProvider, LinkUrl, Plain, Quic, Trust};
 use crate::link_tasks::connect::{raw, reach};
 
 /// A kind of link: the address on which its nodes listen, and the options in its URLs.
@@ -33,6 +34,8 @@ pub struct Kind {
     pub has_datagrams: bool,
     /// The carrier of its links, if that is not a socket. Every node requests one.
     pub provider: Option<fn() -> Rc<dyn LinkProvider>>,
+    /// The certificates of all nodes, if they need some.
+    pub tls: Option<fn() -> LinkTls>,
 }
 
 /// The name of a test, and the test, which panics if the kind of link fails.
@@ -64,9 +67,15 @@ impl Kind {
         }
     }
 
+    /// The settings of its nodes.
+    fn network(self) -> Network {
+        Network { tls: self.tls.map(|tls| tls()).unwrap_or_default(), ..Network::default() }
+    }
+
     /// A node that listens.
     fn server(self, listen: &str) -> TestNode {
-        TestNode::start_with(&[listen], || Rc::new(Plain), self.provider)
+        let network = Network { listen: vec![listen.parse().expect("it is a URL")], ..self.network() };
+        TestNode::start_in(network, || Rc::new(Plain), self.provider)
     }
 
     /// The URL to which others connect.
@@ -77,7 +86,7 @@ impl Kind {
     /// A listening node, and one that is connected to it.
     fn pair(self) -> (TestNode, TestNode) {
         let server = self.server(&self.listen());
-        let client = TestNode::start_with(&[], || Rc::new(Plain), self.provider);
+        let client = TestNode::start_in(self.network(), || Rc::new(Plain), self.provider);
         client.connect(self.url(&server));
         client.wait("the link is up here", |log| log.up.len() == 1);
         server.wait("the link is up there", |log| log.up.len() == 1);
@@ -90,7 +99,8 @@ impl Kind {
         let context = LinkContext {
             layer: Rc::new(Plain),
             provider: self.provider.map(|provider| provider()),
-            quic: Quic::new(network::Quic::default()),
+            trust: Trust::new(&self.network()),
+            quic: Quic::default(),
             connect_timeout: Duration::from_secs(5),
             accepted_max: 1,
             greetings: RefCell::new(Greetings::new(1)),

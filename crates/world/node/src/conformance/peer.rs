@@ -50,6 +50,9 @@ pub(crate) struct Log {
     /// Bytes that the driver has taken.
     pub(crate) taken: usize,
     pub(crate) ticks: usize,
+    /// The names that the peer of the last link has proven.
+    #[cfg_attr(not(test), allow(dead_code))]
+    pub(crate) proven: Vec<String>,
 }
 
 #[derive(Default)]
@@ -122,7 +125,7 @@ impl Peer {
                 self.targets.extend(target.map(|target| (link, target)));
                 self.log().up.push(link);
             }
-            LinkInput::Proven { .. } => {}
+            LinkInput::Proven { names, .. } => self.log().proven = names,
             LinkInput::DatagramSize { link, max } => {
                 self.links.get_mut(&link).expect("it is up").has_datagrams = max > 0;
                 self.log().datagram_max = Some(max);
@@ -204,16 +207,22 @@ impl TestNode {
         Self::start_with(listen, || Rc::new(Plain), None)
     }
 
+    #[cfg(test)]
     pub(crate) fn start_with<L: StreamLayer + 'static>(
         listen: &[&str],
         layer: impl FnOnce() -> Rc<L> + Send + 'static,
         provider: Option<fn() -> Rc<dyn LinkProvider>>,
     ) -> Self {
-        let network = Network {
-            listen: listen.iter().map(|url| url.parse().unwrap()).collect(),
-            connect_timeout: Duration::from_secs(2),
-            ..Network::default()
-        };
+        let listen = listen.iter().map(|url| url.parse().unwrap()).collect();
+        Self::start_in(Network { listen, ..Network::default() }, layer, provider)
+    }
+
+    pub(crate) fn start_in<L: StreamLayer + 'static>(
+        network: Network,
+        layer: impl FnOnce() -> Rc<L> + Send + 'static,
+        provider: Option<fn() -> Rc<dyn LinkProvider>>,
+    ) -> Self {
+        let network = Network { connect_timeout: Duration::from_secs(2), ..network };
         let config = Config {
             listen: vec!["tcp://127.0.0.1:0".parse().unwrap()],
             network: Some(network),

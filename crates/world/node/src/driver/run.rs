@@ -15,7 +15,7 @@ use super::persist::keep_state;
 use crate::config::Config;
 use crate::hub::NodeStats;
 use crate::hub::{Hub, Sizes};
-use crate::link::{Greetings, LinkContext, LinkInput, LinkProvider, Plain, Quic, StreamLayer};
+use crate::link::{Greetings, LinkContext, LinkInput, LinkProvider, Plain, Quic, StreamLayer, Trust};
 use crate::link_tasks::{self, Listener};
 use crate::machine::{Input, Machine};
 use crate::state::StateFile;
@@ -71,11 +71,18 @@ impl<M: Machine + 'static> Node<M> {
         let links = LinkContext {
             layer: Rc::new(Plain),
             provider,
-            quic: Quic::new(network.quic),
+            trust: Trust::new(&network),
+            quic: Quic::default(),
             connect_timeout: network.connect_timeout,
             accepted_max: network.connections,
             greetings: RefCell::new(Greetings::new(network.silent_connections)),
         };
+        if network.tls.authority.is_some() {
+            links.trust.keys().map_err(|why| BindError {
+                address: "[network.tls]".to_owned(),
+                source: std::io::Error::other(why),
+            })?;
+        }
         let mut link_listeners = Vec::new();
         for listen in &network.listen {
             let fail = |source| BindError { address: listen.to_string(), source };
@@ -184,6 +191,7 @@ impl<M: Machine + 'static> Node<M> {
             info!(address = listener.url(), "listening for nodes");
             tasks.spawn_local(link_tasks::listen(Rc::clone(&hub), listener, Rc::clone(&links)));
         }
+        tasks.spawn_local(link_tasks::keep_trust(Rc::clone(&hub), Rc::clone(&links)));
         let connecting =
             tokio::task::spawn_local(link_tasks::keep_connecting(Rc::clone(&hub), Rc::clone(&links)));
         if let Some(url) = multicast {

@@ -11,10 +11,15 @@ use tokio::net::UdpSocket;
 use super::datagram::{DatagramReceiver, DatagramSender, Way};
 use super::frame::{self, FrameError, FrameReader};
 use super::hello::{DatagramOffer, HELLO_BYTES_MAX, Hello, HelloError};
+use super::keys::Proof;
 use super::sockets::bind_udp;
 use super::stream::{BoxRead, BoxWrite, Raw};
 use crate::emulation::{Emulation, Line};
 use crate::url::{BestEffort, DEFAULT_MTU, LinkOptions};
+
+/// How a record of TLS begins that is an alert or a part of a handshake (RFC 8446, 5.1): its type and
+/// the major version.
+const TLS_RECORDS: [usize; 2] = [0x1503, 0x1603];
 
 /// A link that is ready for the machines.
 pub(crate) struct Established {
@@ -26,6 +31,7 @@ pub(crate) struct Established {
     pub(crate) receiver: Option<DatagramReceiver>,
     pub(crate) peer: String,
     pub(crate) local_ip: Option<IpAddr>,
+    pub(crate) proof: Option<Proof>,
 }
 
 /// The reason why a connection did not become a link.
@@ -39,6 +45,8 @@ pub(crate) enum EstablishError {
     ClosedEarly,
     #[error("the peer is no node of MeshRTI, or another version: {0}")]
     Frame(#[from] FrameError),
+    #[error("the peer is no node of MeshRTI, or it encrypts: do both ends use `tls://`?")]
+    Encrypts,
     #[error("{0}")]
     Hello(#[from] HelloError),
 }
@@ -123,7 +131,8 @@ pub(crate) async fn accept(mut raw: Raw) -> Result<Established, EstablishError> 
         }
     };
     let offered = match (&hello.datagrams, &raw.quic) {
-        (Some(offer), None) if offer.port != 0 => {
+        // Nothing proves whose datagrams they are that arrive beside TLS.
+        (Some(offer), None) if offer.port != 0 && raw.proof.is_none() => {
             // Without a UDP socket, best effort travels in the reliable stream.
             Offered::udp(raw.local_ip, usize::from(offer.mtu).max(256)).unwrap_or(Offered::Nothing)
         }
@@ -147,8 +156,13 @@ async fn send_hello(write: &mut BoxWrite, hello: &Hello) -> io::Result<()> {
 
 async fn hear(read: &mut BoxRead, reader: &mut FrameReader) -> Result<Hello, EstablishError> {
     loop {
-        if let Some(record) = reader.next(HELLO_BYTES_MAX)? {
-            return Ok(Hello::decode(record)?);
+        match reader.next(HELLO_BYTES_MAX) {
+            Ok(Some(record)) => return Ok(Hello::decode(record)?),
+            Ok(None) => {}
+            Err(FrameError::TooLong { length, .. }) if TLS_RECORDS.contains(&(length >> 16)) => {
+                return Err(EstablishError::Encrypts);
+            }
+            Err(error) => return Err(error.into()),
         }
         if reader.read(read).await? == 0 {
             return Err(EstablishError::ClosedEarly);
@@ -164,8 +178,8 @@ fn finish(
     receiver: Option<DatagramReceiver>,
 ) -> Result<Established, EstablishError> {
     let line = if emulation.is_none() { None } else { Some(Line::new(emulation, Seed(random()?))) };
-    let Raw { read, write, peer, local_ip, .. } = raw;
-    Ok(Established { read, write, reader, line, sender, receiver, peer, local_ip })
+    let Raw { read, write, peer, local_ip, proof, .. } = raw;
+    Ok(Established { read, write, reader, line, sender, receiver, peer, local_ip, proof })
 }
 
 fn random() -> io::Result<u64> {

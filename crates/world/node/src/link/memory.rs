@@ -70,5 +70,13 @@ pub(crate) fn connect(name: &str) -> io::Result<Raw> {
 
 fn raw(stream: DuplexStream, peer: String) -> Raw {
     let (read, write) = tokio::io::split(stream);
-    Raw { read: Box::new(read), write: Box::new(write), peer, peer_ip: None, local_ip: None, quic: None }
+    Raw {
+        read: Box::new(read),
+        write: Box::new(write),
+        peer,
+        peer_ip: None,
+        local_ip: None,
+        quic: None,
+        proof: None,
+    }
 }

@@ -13,11 +13,13 @@
 //! stay where they can be overtaken or dropped. A write never blocks: a full socket wakes its
 //! link's task when it has room.
 
+pub(crate) mod alerts;
 pub(crate) mod datagram;
 pub(crate) mod establish;
 pub(crate) mod frame;
 pub(crate) mod greetings;
 pub(crate) mod hello;
+pub(crate) mod keys;
 pub(crate) mod memory;
 pub(crate) mod multicast;
 pub(crate) mod outbound;
@@ -27,6 +29,8 @@ pub(crate) mod sequence;
 pub(crate) mod sockets;
 pub(crate) mod stream;
 pub(crate) mod table;
+pub(crate) mod tls;
+pub(crate) mod trust;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -38,12 +42,14 @@ pub use hello::HelloError;
 pub use kernel::{
     Delivery, GroupCounts, GroupFrame, GroupInput, GroupOutput, LinkCounts, LinkInput, LinkOutput,
 };
+pub use keys::check_certificates;
 pub(crate) use multicast::Groups;
 pub use overlay::{LinkId, TargetId};
 pub use provider::{LinkProvider, ProvidedListener, ProviderAccepting, ProviderConnecting};
 pub(crate) use quic::Quic;
 pub use stream::{BoxRead, BoxWrite, Plain, StreamLayer, Wrapping};
 pub(crate) use table::Links;
+pub(crate) use trust::Trust;
 
 pub use crate::emulation::{EMULATED_DELAY_MAX, Emulation};
 pub use crate::url::{
@@ -57,7 +63,9 @@ pub(crate) struct LinkContext {
     pub(crate) layer: Rc<dyn StreamLayer>,
     /// Links to the other ranks of a parallel program, if this is one.
     pub(crate) provider: Option<Rc<dyn LinkProvider>>,
-    /// The keys of QUIC links.
+    /// The certificates of links over TLS and QUIC.
+    pub(crate) trust: Trust,
+    /// The sockets of QUIC links.
     pub(crate) quic: Quic,
     /// How long making a link may take.
     pub(crate) connect_timeout: Duration,

@@ -156,6 +156,15 @@ impl Outbound {
         self.pump(machine, now, link);
     }
 
+    /// Ends the link at once, without the frames that wait.
+    pub(crate) fn cut(&mut self, why: String) {
+        self.unsent = BytesMut::new();
+        self.state = State::Over(LinkEnd::broken(why));
+        if let Some(task) = &self.task {
+            task.wake_by_ref();
+        }
+    }
+
     fn write_all<M: Machine>(
         &mut self,
         machine: &mut M,

@@ -8,6 +8,8 @@ use std::pin::Pin;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
+use super::keys::Proof;
+
 /// The reading half of a stream.
 pub type BoxRead = Box<dyn AsyncRead + Unpin>;
 /// The writing half of a stream.
@@ -53,4 +55,6 @@ pub(crate) struct Raw {
     pub(crate) local_ip: Option<IpAddr>,
     /// The connection, if this is the first stream of a QUIC connection.
     pub(crate) quic: Option<quinn::Connection>,
+    /// The proof of who is at the other end, if there is one.
+    pub(crate) proof: Option<Proof>,
 }

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use base::Moment;
 use tokio::sync::Notify;
 
+use super::keys::Proof;
 use super::outbound::Outbound;
 use super::{LinkId, LinkInput, LinkOutput, Scheme, TargetId};
 use crate::machine::{Input, Machine};
@@ -24,6 +25,8 @@ const WANTED_MAX: usize = 4096;
 #[derive(Default)]
 pub(crate) struct Links {
     links: BTreeMap<LinkId, Outbound>,
+    /// The proofs of who is at the other end, for links that have one.
+    pub(crate) proofs: BTreeMap<LinkId, Proof>,
     /// Number of links ever opened.
     opened: u64,
     /// Number of open links that others made.
@@ -67,15 +70,17 @@ impl Links {
         self.links.get_mut(&link)
     }
 
-    pub(crate) fn insert(&mut self, outbound: Outbound) -> LinkId {
+    pub(crate) fn insert(&mut self, outbound: Outbound, proof: Option<Proof>) -> LinkId {
         self.opened += 1;
         let link = LinkId(self.opened);
         self.links.insert(link, outbound);
+        self.proofs.extend(proof.map(|proof| (link, proof)));
         link
     }
 
     pub(crate) fn remove(&mut self, link: LinkId) -> Option<Outbound> {
         let outbound = self.links.remove(&link);
+        self.proofs.remove(&link);
         self.departed.notify_waiters();
         outbound
     }

@@ -17,7 +17,7 @@ use crate::link::memory::MemoryListener;
 use crate::link::provider::RankListener;
 use crate::link::sockets::tcp_listeners;
 use crate::link::stream::Raw;
-use crate::link::{LinkContext, sockets};
+use crate::link::{LinkContext, quic, sockets, tls};
 use crate::machine::Machine;
 use crate::url::written;
 use crate::url::{LinkListen, Scheme};
@@ -28,6 +28,7 @@ const RETRY: Duration = Duration::from_millis(100);
 /// A listener for links of other nodes.
 pub(crate) enum Listener {
     Tcp(TcpListener),
+    Tls(TcpListener),
     Quic(quinn::Endpoint),
     Memory(MemoryListener),
     Rank(RankListener),
@@ -36,6 +37,7 @@ pub(crate) enum Listener {
 /// A connection that has not been wrapped or encrypted yet.
 enum Arrival {
     Tcp(tokio::net::TcpStream),
+    Tls(tokio::net::TcpStream),
     Quic(Box<quinn::Incoming>),
     /// A stream that needs no further set-up.
     Ready(Raw),
@@ -43,6 +45,7 @@ enum Arrival {
 
 /// Opens the listeners of `listen`.
 pub(crate) async fn bind(listen: &LinkListen, context: &LinkContext) -> io::Result<Vec<Listener>> {
+    context.trust.allows(listen.scheme).map_err(io::Error::other)?;
     match listen.scheme {
         Scheme::Memory => Ok(vec![Listener::Memory(MemoryListener::bind(&listen.host)?)]),
         Scheme::Mpi => Ok(vec![Listener::Rank(RankListener::bind(context.provider.as_ref(), &listen.host)?)]),
@@ -50,10 +53,15 @@ pub(crate) async fn bind(listen: &LinkListen, context: &LinkContext) -> io::Resu
             let listeners = tcp_listeners(&listen.host, listen.port).await?;
             Ok(listeners.into_iter().map(Listener::Tcp).collect())
         }
+        Scheme::Tls => {
+            let listeners = tcp_listeners(&listen.host, listen.port).await?;
+            Ok(listeners.into_iter().map(Listener::Tls).collect())
+        }
         Scheme::Quic => {
+            let keys = context.trust.keys().map_err(io::Error::other)?;
             let mut listeners = Vec::new();
             for address in sockets::resolve(&listen.host, listen.port).await? {
-                listeners.push(Listener::Quic(context.quic.listen(address)?));
+                listeners.push(Listener::Quic(quic::listen(&keys, address)?));
             }
             Ok(listeners)
         }
@@ -65,7 +73,7 @@ impl Listener {
     /// address.
     pub(crate) fn local_addr(&self) -> Option<SocketAddr> {
         match self {
-            Self::Tcp(listener) => listener.local_addr().ok(),
+            Self::Tcp(listener) | Self::Tls(listener) => listener.local_addr().ok(),
             Self::Quic(endpoint) => endpoint.local_addr().ok(),
             Self::Memory(_) | Self::Rank(_) => None,
         }
@@ -75,6 +83,7 @@ impl Listener {
     pub(crate) fn scheme(&self) -> Scheme {
         match self {
             Self::Tcp(_) => Scheme::Tcp,
+            Self::Tls(_) => Scheme::Tls,
             Self::Quic(_) => Scheme::Quic,
             Self::Memory(_) => Scheme::Memory,
             Self::Rank(_) => Scheme::Mpi,
@@ -95,6 +104,7 @@ impl Listener {
     async fn accept(&mut self) -> io::Result<Arrival> {
         match self {
             Self::Tcp(listener) => listener.accept().await.map(|(stream, _)| Arrival::Tcp(stream)),
+            Self::Tls(listener) => listener.accept().await.map(|(stream, _)| Arrival::Tls(stream)),
             Self::Memory(listener) => listener.accept().await.map(Arrival::Ready),
             Self::Rank(listener) => listener.accept().await.map(Arrival::Ready),
             Self::Quic(endpoint) => {
@@ -203,7 +213,7 @@ impl Arrival {
     /// The address of its peer. All links inside one program or job share an address.
     fn address(&self) -> Address {
         let ip = match self {
-            Self::Tcp(stream) => stream.peer_addr().ok().map(|peer| peer.ip()),
+            Self::Tcp(stream) | Self::Tls(stream) => stream.peer_addr().ok().map(|peer| peer.ip()),
             Self::Quic(incoming) => Some(incoming.remote_address().ip()),
             Self::Ready(raw) => raw.peer_ip,
         };
@@ -211,10 +221,13 @@ impl Arrival {
     }
 
     fn peer(&self) -> String {
+        let of = |scheme, stream: &tokio::net::TcpStream| match stream.peer_addr() {
+            Ok(peer) => format!("{scheme}://{}", sockets::canonical(peer)),
+            Err(_) => format!("{scheme}"),
+        };
         match self {
-            Self::Tcp(stream) => stream
-                .peer_addr()
-                .map_or_else(|_| "tcp".to_owned(), |peer| format!("tcp://{}", sockets::canonical(peer))),
+            Self::Tcp(stream) => of(Scheme::Tcp, stream),
+            Self::Tls(stream) => of(Scheme::Tls, stream),
             Self::Quic(incoming) => format!("quic://{}", sockets::canonical(incoming.remote_address())),
             Self::Ready(raw) => raw.peer.clone(),
         }
@@ -226,8 +239,12 @@ impl Arrival {
             Self::Tcp(stream) => {
                 connect::wrap(context, stream, None).await.map_err(|error| error.to_string())?
             }
-            Self::Quic(incoming) => crate::link::quic::accept(*incoming).await?,
+            Self::Tls(stream) => {
+                tls::accept(context.trust.keys()?, stream).await.map_err(|error| error.to_string())?
+            }
+            Self::Quic(incoming) => quic::accept(context.trust.keys()?, *incoming).await?,
         };
-        establish::accept(raw).await.map_err(|error| error.to_string())
+        let connection = raw.quic.clone();
+        establish::accept(raw).await.map_err(|error| quic::reason(connection.as_ref(), error))
     }
 }

@@ -10,7 +10,7 @@ use super::task;
 use crate::hub::Hub;
 use crate::link::establish::{self, Established};
 use crate::link::stream::Raw;
-use crate::link::{LinkContext, LinkInput, TargetId, memory, provider, sockets};
+use crate::link::{LinkContext, LinkInput, TargetId, memory, provider, quic, sockets, tls};
 use crate::machine::{Input, Machine};
 use crate::url::{LinkUrl, Scheme};
 
@@ -55,18 +55,21 @@ async fn connect<M: Machine + 'static>(
 /// Makes a link.
 pub(crate) async fn reach(context: &LinkContext, url: &LinkUrl) -> Result<Established, String> {
     let raw = raw(context, url).await?;
-    Box::pin(establish::initiate(raw, &url.options)).await.map_err(|error| error.to_string())
+    let quic = raw.quic.clone();
+    let established = Box::pin(establish::initiate(raw, &url.options)).await;
+    established.map_err(|error| quic::reason(quic.as_ref(), error))
 }
 
 /// Connects, and writes nothing yet.
 pub(crate) async fn raw(context: &LinkContext, url: &LinkUrl) -> Result<Raw, String> {
+    context.trust.allows(url.scheme)?;
     match url.scheme {
         Scheme::Memory => memory::connect(&url.host).map_err(|error| error.to_string()),
         Scheme::Mpi => {
             provider::connect(context.provider.as_ref(), &url.host).await.map_err(|error| error.to_string())
         }
-        Scheme::Tcp => connect_tcp(context, url).await.map_err(|error| error.to_string()),
-        Scheme::Quic => context.quic.connect(url).await,
+        Scheme::Tcp | Scheme::Tls => connect_tcp(context, url).await.map_err(|error| error.to_string()),
+        Scheme::Quic => context.quic.connect(&context.trust, url).await,
     }
 }
 
@@ -75,6 +78,10 @@ async fn connect_tcp(context: &LinkContext, url: &LinkUrl) -> io::Result<Raw> {
     let mut failure = io::Error::other("the name has no address");
     for address in sockets::resolve(&url.host, url.port).await? {
         match TcpStream::connect(address).await {
+            Ok(stream) if url.scheme == Scheme::Tls => {
+                let keys = context.trust.keys().map_err(io::Error::other)?;
+                return tls::connect(keys, stream, url, context.trust.needs_host(url)).await;
+            }
             Ok(stream) => return wrap(context, stream, Some(&url.host)).await,
             Err(error) => failure = error,
         }
@@ -98,5 +105,6 @@ pub(crate) async fn wrap(context: &LinkContext, stream: TcpStream, host: Option<
         peer_ip: Some(peer.ip()),
         local_ip: Some(local.ip()),
         quic: None,
+        proof: None,
     })
 }

@@ -15,6 +15,7 @@ use super::receive::receive;
 use crate::hub::Hub;
 use crate::link::establish::Established;
 use crate::link::frame::{FrameReader, LINK_FRAME_BYTES_MAX};
+use crate::link::keys::Proof;
 use crate::link::outbound::{LinkEnd, Outbound};
 use crate::link::stream::{BoxRead, BoxWrite};
 use crate::link::{LinkId, LinkInput, TargetId};
@@ -32,11 +33,12 @@ pub(crate) async fn serve<M: Machine + 'static>(
     established: Established,
     target: Option<TargetId>,
 ) {
-    let Established { mut read, write, reader, line, sender, receiver, peer, local_ip } = established;
+    let Established { mut read, write, reader, line, sender, receiver, peer, local_ip, proof } = established;
+    let names = proof.as_ref().map(Proof::names);
     let outbound = Outbound::new(write, line, sender);
     let link = {
         let mut core = hub.core.borrow_mut();
-        let link = core.links.insert(outbound);
+        let link = core.links.insert(outbound, proof);
         if local_ip.is_some_and(|ip| core.links.see_address(ip)) {
             let addresses = core.links.addresses();
             core.machine.handle(hub.clock.now(), Input::Link(LinkInput::Addresses(addresses)));
@@ -46,6 +48,9 @@ pub(crate) async fn serve<M: Machine + 'static>(
     };
     info!(%link, peer, "link up");
     hub.handle(Input::Link(LinkInput::Up { link, target }));
+    if let Some(names) = names {
+        hub.handle(Input::Link(LinkInput::Proven { link, names }));
+    }
     let datagrams =
         receiver.map(|receiver| tokio::task::spawn_local(receive(Rc::clone(&hub), link, receiver)));
     let mut inbound = Inbound { link, reader, sleep: None, reported: hub.clock.now() };

@@ -1,12 +1,15 @@
 //! The conformance suite over every kind of link that this crate provides.
 
+use super::certificates;
 use crate::conformance::{self, Kind};
 
 const MEMORY: Kind =
-    Kind { listen: "memory://", via: None, options: "", has_datagrams: false, provider: None };
+    Kind { listen: "memory://", via: None, options: "", has_datagrams: false, provider: None, tls: None };
 const TCP: Kind = Kind { listen: "tcp://127.0.0.1:0", ..MEMORY };
 const TCP_UDP: Kind = Kind { options: ",best-effort=udp", has_datagrams: true, ..TCP };
 const QUIC: Kind = Kind { listen: "quic://127.0.0.1:0", has_datagrams: true, ..MEMORY };
+const TLS: Kind = Kind { listen: "tls://127.0.0.1:0", tls: Some(certificates::shared), ..MEMORY };
+const QUIC_TLS: Kind = Kind { tls: TLS.tls, ..QUIC };
 const EMULATED: Kind = Kind { options: ",delay=3ms,jitter=2ms,loss=1%", ..TCP };
 
 macro_rules! suite {
@@ -25,7 +28,7 @@ macro_rules! suite {
 }
 
 suite! {
-    over [memory: MEMORY, tcp: TCP, tcp_with_udp: TCP_UDP, quic: QUIC, emulated: EMULATED,]
+    over [memory: MEMORY, tcp: TCP, tcp_with_udp: TCP_UDP, quic: QUIC, tls: TLS, quic_with_certificates: QUIC_TLS, emulated: EMULATED,]
     [
         frames_keep_their_order,
         the_largest_frame_passes,

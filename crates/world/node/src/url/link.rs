@@ -18,6 +18,8 @@ pub enum Scheme {
     Memory,
     /// TCP, with UDP beside it if requested: `tcp://host:port`.
     Tcp,
+    /// TLS over TCP, with certificates of both ends: `tls://host:port`.
+    Tls,
     /// QUIC: `quic://host:port`.
     Quic,
     /// Messages between the ranks of an MPI job: `mpi://rank`.
@@ -30,6 +32,7 @@ impl Scheme {
         match self {
             Self::Memory => "memory",
             Self::Tcp => "tcp",
+            Self::Tls => "tls",
             Self::Quic => "quic",
             Self::Mpi => "mpi",
         }
@@ -46,7 +49,7 @@ impl fmt::Display for Scheme {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LinkUrlError {
     /// A kind of link that this program does not support.
-    #[error("link scheme `{scheme}` is not in this build (it has: tcp, quic, mpi, memory), in `{text}`")]
+    #[error("link scheme `{scheme}` is not in this build (it has: tcp, tls, quic, mpi, memory), in `{text}`")]
     Scheme {
         /// The part before `://`.
         scheme: String,
@@ -174,8 +177,8 @@ impl LinkUrl {
         if !fits {
             return Err(OptionError::Scheme { best_effort: self.options.best_effort, scheme: self.scheme });
         }
-        if self.options.pin.is_some() && self.scheme != Scheme::Quic {
-            return Err(OptionError::PinWithoutQuic { scheme: self.scheme });
+        if self.options.pin.is_some() && !matches!(self.scheme, Scheme::Quic | Scheme::Tls) {
+            return Err(OptionError::PinWithoutCertificate { scheme: self.scheme });
         }
         Ok(())
     }
@@ -196,6 +199,7 @@ fn read_address(text: &str, whole: &str, least: u16) -> Result<(Scheme, String, 
     let (scheme, rest) = match text.split_once("://") {
         None => (Scheme::Tcp, text),
         Some(("tcp", rest)) => (Scheme::Tcp, rest),
+        Some(("tls", rest)) => (Scheme::Tls, rest),
         Some(("quic", rest)) => (Scheme::Quic, rest),
         Some(("memory", rest)) => (Scheme::Memory, rest),
         Some(("mpi", rest)) => (Scheme::Mpi, rest),
@@ -277,6 +281,7 @@ mod tests {
             ("norfolk", "tcp://norfolk:15160"),
             ("tcp://norfolk:1", "tcp://norfolk:1"),
             ("quic://[::1]", "quic://[::1]:15160"),
+            ("tls://norfolk", "tls://norfolk:15160"),
             ("memory://a", "memory://a"),
             ("mpi://12,delay=1ms", "mpi://12,delay=1ms"),
             ("tcp://n:1,delay=20ms,loss=0.5%", "tcp://n:1,delay=20ms,loss=0.5%"),
@@ -301,7 +306,8 @@ mod tests {
     fn mistakes_are_named() {
         let error = |text: &str| text.parse::<LinkUrl>().unwrap_err().to_string();
         assert!(
-            error("pigeon://a").contains("`pigeon` is not in this build (it has: tcp, quic, mpi, memory)")
+            error("pigeon://a")
+                .contains("`pigeon` is not in this build (it has: tcp, tls, quic, mpi, memory)")
         );
         assert!(error("srmp://239.1.1.1:4420").contains("is a multicast group, not a link to a node"));
         for text in ["mpi://", "mpi://a", "mpi://-1", "mpi://01", "mpi://1:2"] {
@@ -320,6 +326,7 @@ mod tests {
         assert!(error("tcp://a:1,jitter=normal:2ms").contains("give the line at least that delay"));
         assert!(error("tcp://a:1,best-effort=datagram").contains("`best-effort=datagram`"));
         assert!(error("memory://a,best-effort=udp").contains("`best-effort=udp`"));
+        assert!(error("tls://a:1,best-effort=udp").contains("`best-effort=udp`"));
         assert!(error("tcp://a:1,mtu=10").contains("`10` is no datagram size"));
     }
 }

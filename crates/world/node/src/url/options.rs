@@ -71,7 +71,7 @@ pub struct LinkOptions {
     pub best_effort: BestEffort,
     /// Longest UDP payload in bytes; `None`: [`DEFAULT_MTU`]. QUIC determines its own.
     pub mtu: Option<usize>,
-    /// The certificate that a QUIC peer must have.
+    /// The certificate that a peer over TLS or QUIC must have.
     pub pin: Option<Fingerprint>,
 }
 
@@ -109,8 +109,8 @@ pub enum OptionError {
         why: SpecError,
     },
     /// A pin on a link without certificates.
-    #[error("`pin` is for quic links; a `{scheme}` link has no certificate")]
-    PinWithoutQuic {
+    #[error("`pin` is for tls and quic links; a `{scheme}` link has no certificate")]
+    PinWithoutCertificate {
         /// The kind of link.
         scheme: Scheme,
     },

@@ -7,8 +7,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use toml::Spanned;
 
-use super::{Network, PlanError, Topology};
+use super::{LinkTls, Network, PlainLinks, PlanError, Topology};
 use crate::config::ConfigError;
+use crate::url::{LinkListen, LinkUrl, Scheme};
 
 /// Longest name of a node, in bytes.
 const NAME_BYTES_MAX: usize = 64;
@@ -41,7 +42,7 @@ impl Network {
 }
 
 fn problem(network: &Network) -> Option<Problem> {
-    values(network).or_else(|| links(network)).or_else(|| {
+    values(network).or_else(|| proofs(network)).or_else(|| links(network)).or_else(|| {
         if network.node.is_empty() {
             let stray = network.edge.first()?;
             let message = format!(
@@ -97,11 +98,15 @@ fn values(network: &Network) -> Option<Problem> {
     if network.minority_timeout <= network.node_timeout {
         return key("minority-timeout", "has to be longer than `network.node-timeout`");
     }
-    if network.quic.certificate.is_some() != network.quic.key.is_some() {
-        return key("quic", "has a `certificate` without its `key`, or a `key` without its `certificate`");
+    let tls = &network.tls;
+    if tls.certificate.is_some() != tls.key.is_some() {
+        return key("tls", "has a `certificate` without its `key`, or a `key` without its `certificate`");
     }
-    if network.quic.authority.is_some() && network.quic.certificate.is_none() {
-        return key("quic", "has an `authority` but no `certificate`: others could not check this node");
+    if tls.authority.is_some() && tls.certificate.is_none() {
+        return key("tls", "has an `authority` but no `certificate`: others could not check this node");
+    }
+    if tls.revocations.is_some() && tls.authority.is_none() {
+        return key("tls", "has `revocations` but no `authority` whose certificates they are");
     }
     if network.topology == Some(Topology::Hypercube) && network.join.is_some() {
         return key(
@@ -113,6 +118,42 @@ fn values(network: &Network) -> Option<Problem> {
         return key("redundancy", "is for `tree` and `graph`: a mesh or hypercube has several ways as it is");
     }
     None
+}
+
+/// Checks that the addresses of links go with the authority, or with its absence.
+fn proofs(network: &Network) -> Option<Problem> {
+    let LinkTls { authority, plain_links, .. } = &network.tls;
+    let plain = authority.is_some() && *plain_links == PlainLinks::Refused;
+    let defect = |scheme: Scheme, address: String| match scheme {
+        Scheme::Tcp if plain => Some(format!(
+            "`{address}` proves nothing, and [network.tls] has an `authority`: write `{}`, or allow it with \
+             `plain-links = \"allowed\"` in [network.tls]",
+            address.replacen("tcp", "tls", 1)
+        )),
+        Scheme::Tls if authority.is_none() => Some(format!(
+            "`{address}` needs [network.tls] with `certificate`, `key` and `authority` (`meshrti trust` makes them)"
+        )),
+        _ => None,
+    };
+    let url = |place, url: &LinkUrl| Some((place, defect(url.scheme, url.address())?));
+    let listen =
+        |listen: &LinkListen| Some((Place::Key("listen"), defect(listen.scheme, listen.to_string())?));
+    let links = || (0..).zip(&network.links).find_map(|(index, link)| url(Place::Link(index), &link.to));
+    let nodes = || (0..).zip(&network.node).find_map(|(index, node)| url(Place::Node(index), &node.address));
+    let groups = || {
+        let groups = network.multicast.as_ref().filter(|groups| plain && groups.key.is_none())?;
+        let message = format!(
+            "`{groups}` has no `key=FILE`, and [network.tls] has an `authority`: give it one, or allow it with \
+             `plain-links = \"allowed\"` in [network.tls]"
+        );
+        Some((Place::Key("multicast"), message))
+    };
+    (network.listen.iter().find_map(listen))
+        .or_else(|| network.join.as_ref().and_then(|join| url(Place::Key("join"), join)))
+        .or_else(|| network.advertise.iter().find_map(|at| url(Place::Key("advertise"), at)))
+        .or_else(links)
+        .or_else(nodes)
+        .or_else(groups)
 }
 
 const NAME_RULE: &str = "has to have 1 to 64 bytes, without control characters";

@@ -62,7 +62,7 @@ macro_rules! link_table {
             /// Longest UDP payload, in bytes.
             #[serde(default, deserialize_with = "mtu")]
             pub mtu: Option<usize>,
-            /// SHA-256 of the certificate that a QUIC peer must have.
+            /// SHA-256 of the certificate that a peer over TLS or QUIC must have.
             #[serde(default, deserialize_with = "pin")]
             pub pin: Option<Fingerprint>,
         }

@@ -7,6 +7,7 @@
 mod check;
 mod entry;
 mod plan;
+mod tls;
 mod topology;
 
 use std::time::Duration;
@@ -16,6 +17,7 @@ use serde::Deserialize;
 pub(super) use check::check;
 pub use entry::{EdgeEntry, FlagsError, LinkEntry, NodeEntry, parse_flags};
 pub use plan::{NetworkPlan, PlanError, PlannedLink};
+pub use tls::{LinkTls, PlainLinks};
 pub use topology::{Topology, TopologyNameError};
 
 use super::units;
@@ -41,7 +43,7 @@ pub struct Network {
     /// over a restart; `"none"`: nowhere. A relative folder is relative to the configuration file.
     /// Default: chosen by `meshrti serve`; nodes inside other programs record nothing.
     pub state: StatePlace,
-    /// The addresses on which other nodes may connect: `tcp://`, `quic://`. Default: the port of
+    /// The addresses on which other nodes may connect: `tcp://`, `tls://`, `quic://`. Default: the port of
     /// the node's own `address` in a topology file; otherwise none, so that the node only connects
     /// to others.
     pub listen: Vec<LinkListen>,
@@ -69,8 +71,8 @@ pub struct Network {
     pub node: Vec<NodeEntry>,
     /// The connections of the whole network, or options of some of them.
     pub edge: Vec<EdgeEntry>,
-    /// Certificates of QUIC links.
-    pub quic: Quic,
+    /// Certificates of links over TLS and QUIC.
+    pub tls: LinkTls,
     /// Largest bundle of messages, and largest fragment of a longer one, on a link. Default
     /// `16KiB`.
     #[serde(deserialize_with = "units::size")]
@@ -139,7 +141,7 @@ impl Default for Network {
             bootstrap: None,
             node: Vec::new(),
             edge: Vec::new(),
-            quic: Quic::default(),
+            tls: LinkTls::default(),
             bundle: 16 << 10,
             bundle_wait: Duration::ZERO,
             queue: 32 << 20,
@@ -197,24 +199,6 @@ pub enum DropFirst {
     Oldest,
     /// The one that arrived last.
     Newest,
-}
-
-/// `[network.quic]`: certificates of QUIC links, as PEM files. A relative path is relative to the
-/// configuration file.
-///
-/// Without them a node makes a certificate for itself at every start. Links are then encrypted, but
-/// no identity is checked (unless a link pins the certificate of its peer).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Quic {
-    /// The certificate of this node, and the chain between it and the authority's.
-    pub certificate: Option<std::path::PathBuf>,
-    /// The private key of the certificate.
-    pub key: Option<std::path::PathBuf>,
-    /// The authorities whose certificates are accepted. If set, both sides of a link check each
-    /// other, and the certificate of the node that is connected to must contain the name in the
-    /// URL.
-    pub authority: Option<std::path::PathBuf>,
 }
 
 #[cfg(test)]

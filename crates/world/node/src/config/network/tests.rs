@@ -212,7 +212,10 @@ fn values_that_are_wrong_are_pointed_at() {
         ),
         ("[[network.links]]\nto = 'a'\nflags = 'up'", "meshrti.toml:3:9", "`up` is no list of flags"),
         ("[[network.links]]\nto = 'a'\nflags = 'sink'", "meshrti.toml:1:1", "flags are for"),
-        ("[network.quic]\nkey = 'k'", "meshrti.toml:1", "`key` without its `certificate`"),
+        ("[network.tls]\nkey = 'k'", "meshrti.toml:1", "`key` without its `certificate`"),
+        ("[network.tls]\nrevocations = 'r'", "meshrti.toml:1", "`revocations` but no `authority`"),
+        ("[network.quic]\nkey = 'k'", "meshrti.toml:1:10", "`[network.quic]` is now `[network.tls]`"),
+        ("[network]\njoin = 'tls://a'", "meshrti.toml:2:8", "`tls://a:15160` needs [network.tls]"),
         ("[[network.node]]\nname = 'A'\n", "meshrti.toml:1:1", "missing field `address`"),
     ] {
         let error = error(text);
@@ -261,10 +264,29 @@ fn files_count_from_the_configuration() {
     let folder = std::env::temp_dir().join(format!("meshrti-network-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("meshrti.toml");
-    let text = "[network]\nstate = 'kept'\n[network.quic]\ncertificate = 'c.pem'\nkey = 'k.pem'";
+    let text = "[network]\nstate = 'kept'\n[network.tls]\ncertificate = 'c.pem'\nkey = 'k.pem'";
     std::fs::write(&path, text).unwrap();
     let network = Config::read(&path).unwrap().network.unwrap();
     assert_eq!(network.state.directory(), Some(&*folder.join("kept")));
-    assert_eq!(network.quic.certificate, Some(folder.join("c.pem")));
+    assert_eq!(network.tls.certificate, Some(folder.join("c.pem")));
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn an_authority_refuses_links_that_prove_nothing() {
+    let file = |links: &str, words: &str| {
+        format!("[network]\n{links}\n[network.tls]\ncertificate = 'c'\nkey = 'k'\nauthority = 'a'\n{words}")
+    };
+    for (links, place, remedy) in [
+        ("listen = ['tls://*', 'tcp://*:7']", "meshrti.toml:2:10", "write `tls://*:7`, or allow it"),
+        ("join = 'a'", "meshrti.toml:2:8", "write `tls://a:15160`"),
+        ("links = [{ to = 'tcp://a' }]", "meshrti.toml:2:10", "write `tls://a:15160`"),
+        ("node = [{ name = 'A', address = 'tcp://a' }]", "meshrti.toml:2:9", "write `tls://a:15160`"),
+        ("multicast = 'srmp://239.255.44.32:4420'", "meshrti.toml:2:13", "has no `key=FILE`"),
+    ] {
+        let error = error(&file(links, ""));
+        assert!(error.starts_with(place) && error.contains(remedy), "{links}:\n{error}");
+        network(&file(links, "plain-links = 'allowed'"));
+    }
+    network(&file("listen = ['tls://*', 'quic://*']\nmulticast = 'srmp://239.255.44.32:4420,key=k'", ""));
 }

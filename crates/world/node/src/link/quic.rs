@@ -1,22 +1,21 @@
 //! QUIC links: one bidirectional stream, and datagrams.
 //!
-//! Encryption does not always include authentication; see [`keys`] for the checks.
+//! Encryption does not always include authentication; see [`keys`](super::keys) for the checks.
 
-mod keys;
-
-use std::cell::{OnceCell, RefCell};
+use std::cell::RefCell;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{Endpoint, EndpointConfig, TokioRuntime, TransportConfig, VarInt};
-use tracing::info;
+use rustls::pki_types::CertificateDer;
 
-use self::keys::Keys;
+use super::keys::{Keys, Proof};
 use super::stream::Raw;
-use super::{LinkUrl, sockets};
-use crate::config::network;
+use super::trust::Trust;
+use super::{LinkUrl, alerts, sockets};
 
 /// A connection without any packet from the peer for this long is dead. The machines notice much
 /// earlier.
@@ -29,41 +28,34 @@ const SEND_WINDOW: u64 = 4 << 20;
 /// priority.
 const DATAGRAM_BUFFER: usize = 256 << 10;
 
-/// The keys of a node's QUIC links, and the sockets that it connects from.
+/// The sockets that a node's QUIC links are made from.
+#[derive(Default)]
 pub(crate) struct Quic {
-    settings: network::Quic,
-    /// Made when first needed.
-    keys: OnceCell<Keys>,
     /// The sockets for IPv4 and IPv6.
     clients: RefCell<[Option<Endpoint>; 2]>,
 }
 
+/// Opens a socket for accepting QUIC links.
+pub(crate) fn listen(keys: &Keys, address: SocketAddr) -> io::Result<Endpoint> {
+    let config = server(keys).map_err(io::Error::other)?;
+    let socket = sockets::bind_udp(address)?;
+    Endpoint::new(EndpointConfig::default(), Some(config), socket, Arc::new(TokioRuntime))
+}
+
+fn server(keys: &Keys) -> Result<quinn::ServerConfig, String> {
+    let crypto = QuicServerConfig::try_from(keys.server()?).map_err(|error| error.to_string())?;
+    let mut config = quinn::ServerConfig::with_crypto(Arc::new(crypto));
+    config.transport_config(transport());
+    Ok(config)
+}
+
 impl Quic {
-    pub(crate) fn new(settings: network::Quic) -> Self {
-        Self { settings, keys: OnceCell::new(), clients: RefCell::default() }
-    }
-
-    /// The keys, read or made at the first call.
-    fn keys(&self) -> Result<&Keys, String> {
-        if let Some(keys) = self.keys.get() {
-            return Ok(keys);
-        }
-        let keys = Keys::new(&self.settings)?;
-        info!(sha256 = %keys.fingerprint(), checked = keys.authority.is_some(), "certificate of QUIC links");
-        Ok(self.keys.get_or_init(|| keys))
-    }
-
-    /// Opens a socket for accepting QUIC links.
-    pub(crate) fn listen(&self, address: SocketAddr) -> io::Result<Endpoint> {
-        let mut config = self.keys().and_then(Keys::server).map_err(io::Error::other)?;
-        config.transport_config(transport());
-        let socket = sockets::bind_udp(address)?;
-        Endpoint::new(EndpointConfig::default(), Some(config), socket, Arc::new(TokioRuntime))
-    }
-
     /// Connects to `url`.
-    pub(crate) async fn connect(&self, url: &LinkUrl) -> Result<Raw, String> {
-        let mut config = self.keys()?.client(url.options.pin)?;
+    pub(crate) async fn connect(&self, trust: &Trust, url: &LinkUrl) -> Result<Raw, String> {
+        let keys = trust.keys()?;
+        let tls = keys.client(url.options.pin, trust.needs_host(url))?;
+        let crypto = QuicClientConfig::try_from(tls).map_err(|error| error.to_string())?;
+        let mut config = quinn::ClientConfig::new(Arc::new(crypto));
         config.transport_config(transport());
         let addresses = sockets::resolve(&url.host, url.port).await.map_err(|error| error.to_string())?;
         let mut failure = "the name has no address".to_owned();
@@ -78,10 +70,10 @@ impl Quic {
             };
             match connecting.await {
                 Ok(connection) => {
-                    let (send, receive) = connection.open_bi().await.map_err(|error| error.to_string())?;
-                    return Ok(raw(connection, send, receive));
+                    let stream = connection.open_bi().await.map_err(|error| alerts::of_quic(&error))?;
+                    return Ok(raw(connection, stream, keys));
                 }
-                Err(error) => failure = error.to_string(),
+                Err(error) => failure = alerts::of_quic(&error),
             }
         }
         Err(failure)
@@ -106,14 +98,29 @@ impl Quic {
 }
 
 /// Accepts the stream of a connection that another node makes.
-pub(crate) async fn accept(incoming: quinn::Incoming) -> Result<Raw, String> {
-    let connection = incoming.await.map_err(|error| error.to_string())?;
-    let (send, receive) = connection.accept_bi().await.map_err(|error| error.to_string())?;
-    Ok(raw(connection, send, receive))
+pub(crate) async fn accept(keys: Arc<Keys>, incoming: quinn::Incoming) -> Result<Raw, String> {
+    let config = Arc::new(server(&keys)?);
+    let connecting = incoming.accept_with(config).map_err(|error| alerts::of_quic(&error))?;
+    let connection = connecting.await.map_err(|error| alerts::of_quic(&error))?;
+    let stream = connection.accept_bi().await.map_err(|error| alerts::of_quic(&error))?;
+    Ok(raw(connection, stream, keys))
 }
 
-fn raw(connection: quinn::Connection, send: quinn::SendStream, receive: quinn::RecvStream) -> Raw {
+/// The reason for which a connection is closed, if that says more than `error` of its stream.
+pub(crate) fn reason(connection: Option<&quinn::Connection>, error: impl std::fmt::Display) -> String {
+    let closed = connection.and_then(quinn::Connection::close_reason);
+    closed.map_or_else(|| error.to_string(), |closed| alerts::of_quic(&closed))
+}
+
+fn raw(
+    connection: quinn::Connection,
+    (send, receive): (quinn::SendStream, quinn::RecvStream),
+    keys: Arc<Keys>,
+) -> Raw {
     let peer = sockets::canonical(connection.remote_address());
+    let chain =
+        connection.peer_identity().and_then(|chain| chain.downcast::<Vec<CertificateDer<'static>>>().ok());
+    let proof = chain.filter(|_| keys.checks()).map(|chain| Proof { chain: (*chain).into(), checked: keys });
     Raw {
         read: Box::new(receive),
         write: Box::new(send),
@@ -121,6 +128,7 @@ fn raw(connection: quinn::Connection, send: quinn::SendStream, receive: quinn::R
         peer_ip: Some(peer.ip()),
         local_ip: connection.local_ip().map(|ip| ip.to_canonical()),
         quic: Some(connection),
+        proof,
     }
 }
 
