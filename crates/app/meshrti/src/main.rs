@@ -23,6 +23,7 @@ mod shell;
 mod sim;
 mod srmp;
 mod status;
+mod trust;
 mod tunnel;
 mod why;
 
@@ -76,6 +77,8 @@ enum Command {
     Why(why::Args),
     /// Say whether a server answers, and how fast
     Ping(ping::Args),
+    /// Keep a small authority that says which nodes belong to a network: init, add, revoke
+    Trust(trust::Args),
     /// Carry the connections of federates that know TCP alone over TLS or WebSocket
     Tunnel(tunnel::Args),
     /// Measure a server against the floor of the bare network
@@ -118,6 +121,7 @@ impl Command {
             Command::Status(args) => status::run(args),
             Command::Why(args) => why::run(args),
             Command::Ping(args) => ping::run(args),
+            Command::Trust(args) => trust::run(args),
             Command::Tunnel(args) => tunnel::run(args),
             #[cfg(feature = "bench")]
             Command::Bench(args) => bench::run(args),

@@ -38,4 +38,5 @@ mod slow;
 mod status;
 mod strangers;
 mod time;
+mod trust;
 mod tunnel;
