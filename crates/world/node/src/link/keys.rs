@@ -12,8 +12,9 @@
 //!
 //! The machines exchange names later. The overlay compares them with [`Proof::names`].
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, verify_server_cert_signed_by_trust_anchor, verify_server_name};
@@ -39,6 +40,20 @@ pub(crate) struct Keys {
     key: PrivateKeyDer<'static>,
     authority: Option<Arc<Authority>>,
     provider: Arc<CryptoProvider>,
+    server: Arc<rustls::ServerConfig>,
+    /// The files as they were before they were read.
+    stamps: Vec<Stamp>,
+}
+
+/// The length of a file and when it was last written; `None` for one that cannot be read.
+type Stamp = Option<(u64, SystemTime)>;
+
+fn stamps(settings: &LinkTls) -> Vec<Stamp> {
+    let stamp = |path: &PathBuf| {
+        let metadata = std::fs::metadata(path).ok()?;
+        Some((metadata.len(), metadata.modified().ok()?))
+    };
+    settings.files().map(stamp).collect()
 }
 
 /// The authorities that a node trusts, and what they have revoked.
@@ -76,6 +91,7 @@ impl Proof {
 impl Keys {
     /// The configured keys. Without a certificate, it makes one that lives as long as the process.
     pub(crate) fn new(settings: &LinkTls) -> Result<Self, String> {
+        let stamps = stamps(settings); // first: a file that changes meanwhile is to be read again
         let (certificates, key) = match (&settings.certificate, &settings.key) {
             (Some(certificate), Some(key)) => (read_certificates(certificate)?, read_key(key)?),
             _ => make()?,
@@ -94,12 +110,17 @@ impl Keys {
                 Some(Authority::new(roots, revocations, &provider).map_err(|error| fail(&error))?)
             }
         };
-        let keys = Self { certificates, key, authority: authority.map(Arc::new), provider };
-        keys.server().map_err(|error| {
+        let authority = authority.map(Arc::new);
+        let server = server(&provider, authority.as_ref(), (&certificates, &key)).map_err(|error| {
             let file = settings.key.as_deref().unwrap_or(Path::new("made here"));
             format!("private key {}: {error}", file.display())
         })?;
-        Ok(keys)
+        Ok(Self { certificates, key, authority, provider, server: Arc::new(server), stamps })
+    }
+
+    /// Whether the files are those that these keys were read from.
+    pub(crate) fn is_current(&self, settings: &LinkTls) -> bool {
+        self.stamps == stamps(settings)
     }
 
     /// Whether the peer of every link is checked.
@@ -121,21 +142,8 @@ impl Keys {
     }
 
     /// The settings for accepting links.
-    pub(crate) fn server(&self) -> Result<rustls::ServerConfig, String> {
-        let builder = rustls::ServerConfig::builder_with_provider(Arc::clone(&self.provider))
-            .with_protocol_versions(&[&rustls::version::TLS13])
-            .map_err(text)?;
-        let builder = match &self.authority {
-            None => builder.with_no_client_auth(),
-            Some(_) => builder.with_client_cert_verifier(Arc::new(self.verifier(None, false))),
-        };
-        let mut tls =
-            builder.with_single_cert(self.certificates.clone(), self.key.clone_key()).map_err(text)?;
-        tls.alpn_protocols = vec![PROTOCOL.to_vec()];
-        // A session that is resumed would not look at the certificate again: it may be revoked by now.
-        tls.send_tls13_tickets = 0;
-        tls.session_storage = Arc::new(NoServerSessionStorage {});
-        Ok(tls)
+    pub(crate) fn server(&self) -> Arc<rustls::ServerConfig> {
+        Arc::clone(&self.server)
     }
 
     /// The settings for making a link to a peer whose certificate may be known. `host`: the
@@ -145,11 +153,12 @@ impl Keys {
         pin: Option<Fingerprint>,
         host: bool,
     ) -> Result<rustls::ClientConfig, String> {
-        let builder = rustls::ClientConfig::builder_with_provider(Arc::clone(&self.provider))
+        let (authority, provider) = (self.authority.clone(), Arc::clone(&self.provider));
+        let builder = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(text)?
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(self.verifier(pin, host)));
+            .with_custom_certificate_verifier(Arc::new(Verifier { authority, pin, host, provider }));
         let mut tls = match &self.authority {
             Some(_) => builder
                 .with_client_auth_cert(self.certificates.clone(), self.key.clone_key())
@@ -160,10 +169,27 @@ impl Keys {
         tls.resumption = Resumption::disabled();
         Ok(tls)
     }
+}
 
-    fn verifier(&self, pin: Option<Fingerprint>, host: bool) -> Verifier {
-        Verifier { authority: self.authority.clone(), pin, host, provider: Arc::clone(&self.provider) }
-    }
+/// The settings for accepting links, with this certificate and its key.
+fn server(
+    provider: &Arc<CryptoProvider>,
+    authority: Option<&Arc<Authority>>,
+    (certificates, key): (&[CertificateDer<'static>], &PrivateKeyDer<'static>),
+) -> Result<rustls::ServerConfig, String> {
+    let builder = rustls::ServerConfig::builder_with_provider(Arc::clone(provider))
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .map_err(text)?;
+    let builder = match authority {
+        None => builder.with_no_client_auth(),
+        Some(authority) => builder.with_client_cert_verifier(Arc::<Authority>::clone(authority)),
+    };
+    let mut tls = builder.with_single_cert(certificates.to_vec(), key.clone_key()).map_err(text)?;
+    tls.alpn_protocols = vec![PROTOCOL.to_vec()];
+    // A session that is resumed would not look at the certificate again: it may be revoked by now.
+    tls.send_tls13_tickets = 0;
+    tls.session_storage = Arc::new(NoServerSessionStorage {});
+    Ok(tls)
 }
 
 fn text(error: impl std::fmt::Display) -> String {
@@ -235,7 +261,7 @@ impl Authority {
     }
 }
 
-/// Checks the certificate of a peer. In every case the peer must have its key.
+/// Checks the certificate of the node that is connected to. In every case that must have its key.
 #[derive(Debug)]
 struct Verifier {
     authority: Option<Arc<Authority>>,
@@ -291,9 +317,10 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-impl ClientCertVerifier for Verifier {
+/// Checks the certificate of a node that connects.
+impl ClientCertVerifier for Authority {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        self.authority.as_ref().map_or(&[], |authority| authority.verifier.root_hint_subjects())
+        self.verifier.root_hint_subjects()
     }
 
     fn verify_client_cert(
@@ -302,9 +329,7 @@ impl ClientCertVerifier for Verifier {
         others: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<ClientCertVerified, rustls::Error> {
-        if let Some(authority) = &self.authority {
-            authority.vouch(certificate, others, now)?;
-        }
+        self.vouch(certificate, others, now)?;
         Ok(ClientCertVerified::assertion())
     }
 
@@ -314,7 +339,7 @@ impl ClientCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        ServerCertVerifier::verify_tls12_signature(self, message, certificate, signed)
+        self.verifier.verify_tls12_signature(message, certificate, signed)
     }
 
     fn verify_tls13_signature(
@@ -323,11 +348,11 @@ impl ClientCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        ServerCertVerifier::verify_tls13_signature(self, message, certificate, signed)
+        self.verifier.verify_tls13_signature(message, certificate, signed)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        ServerCertVerifier::supported_verify_schemes(self)
+        self.verifier.supported_verify_schemes()
     }
 }
 
@@ -344,7 +369,7 @@ mod tests {
         let name = if host.is_empty() { "localhost" } else { host };
         let name = ServerName::try_from(name.to_owned()).map_err(text)?;
         let mut client = Connection::from(ClientConnection::new(Arc::new(client), name).map_err(text)?);
-        let mut server = Connection::from(ServerConnection::new(Arc::new(server.server()?)).map_err(text)?);
+        let mut server = Connection::from(ServerConnection::new(server.server()).map_err(text)?);
         while client.wants_write() || server.wants_write() {
             for (from, to) in [(0, 1), (1, 0)] {
                 let ends = [&mut client, &mut server];

@@ -43,7 +43,7 @@ pub(crate) fn listen(keys: &Keys, address: SocketAddr) -> io::Result<Endpoint> {
 }
 
 fn server(keys: &Keys) -> Result<quinn::ServerConfig, String> {
-    let crypto = QuicServerConfig::try_from(keys.server()?).map_err(|error| error.to_string())?;
+    let crypto = QuicServerConfig::try_from(keys.server()).map_err(|error| error.to_string())?;
     let mut config = quinn::ServerConfig::with_crypto(Arc::new(crypto));
     config.transport_config(transport());
     Ok(config)

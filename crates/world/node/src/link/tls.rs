@@ -40,8 +40,7 @@ pub(crate) async fn connect(
 
 /// Encrypts a stream that another node connected.
 pub(crate) async fn accept(keys: Arc<Keys>, stream: TcpStream) -> io::Result<Raw> {
-    let config = keys.server().map_err(io::Error::other)?;
-    let connection = ServerConnection::new(Arc::new(config)).map_err(io::Error::other)?;
+    let connection = ServerConnection::new(keys.server()).map_err(io::Error::other)?;
     begin(connection.into(), stream, keys).await
 }
 

@@ -3,19 +3,14 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use tracing::info;
 
 use super::keys::Keys;
 use super::{LinkUrl, Scheme};
 use crate::config::Network;
-use crate::config::network::{LinkTls, PlainLinks};
-
-/// The length of a file and when it was last written; `None` for one that cannot be read.
-pub(crate) type Stamp = Option<(u64, SystemTime)>;
+use crate::config::network::LinkTls;
 
 /// The certificates of a node's links.
 pub(crate) struct Trust {
@@ -64,26 +59,13 @@ impl Trust {
 
     /// Checks that links of this kind prove who is at their other end, if that is wanted.
     pub(crate) fn allows(&self, scheme: Scheme) -> Result<(), String> {
-        let refused = self.settings.authority.is_some() && self.settings.plain_links == PlainLinks::Refused;
+        let refused = "links over plain TCP are refused: [network.tls] has an `authority`, so use `tls://`";
         match scheme {
-            Scheme::Tcp if refused => {
-                Err("links over plain TCP are refused: [network.tls] has an `authority`, so \
-                                           use `tls://`"
-                    .to_owned())
-            }
+            Scheme::Tcp if self.settings.refuses_plain_links() => Err(refused.to_owned()),
             Scheme::Tls if self.settings.authority.is_none() => {
                 Err("`tls://` needs [network.tls] with `certificate`, `key` and `authority`".to_owned())
             }
             _ => Ok(()),
         }
     }
-}
-
-/// The stamps of all files.
-pub(crate) fn stamps(settings: &LinkTls) -> Vec<Stamp> {
-    let stamp = |path: &PathBuf| {
-        let metadata = std::fs::metadata(path).ok()?;
-        Some((metadata.len(), metadata.modified().ok()?))
-    };
-    settings.files().map(stamp).collect()
 }

@@ -12,7 +12,6 @@ use tracing::warn;
 use crate::config::network::LinkTls;
 use crate::hub::Hub;
 use crate::link::keys::Keys;
-use crate::link::trust::{Stamp, stamps};
 use crate::link::{LinkContext, LinkId};
 use crate::machine::Machine;
 
@@ -21,13 +20,6 @@ const LOOK: Duration = Duration::from_secs(2);
 
 /// How often all certificates are checked although no file has changed: they may have expired.
 const CHECK: Duration = Duration::from_secs(60);
-
-/// The state of the files when they were last looked at.
-struct Known {
-    stamps: Vec<Stamp>,
-    /// Why they could not be read last time.
-    failure: Option<String>,
-}
 
 /// A link and the certificates of its peer.
 struct Peer {
@@ -43,7 +35,7 @@ pub(crate) async fn keep_trust<M: Machine>(hub: Rc<Hub<M>>, context: Rc<LinkCont
     if settings.files().next().is_none() {
         return;
     }
-    let mut known = Known { stamps: stamps(settings), failure: None };
+    let mut failure = None;
     let mut checked_at = Instant::now();
     loop {
         tokio::time::sleep(LOOK).await;
@@ -56,12 +48,12 @@ pub(crate) async fn keep_trust<M: Machine>(hub: Rc<Hub<M>>, context: Rc<LinkCont
         let (settings, before) = (settings.clone(), Arc::clone(&present));
         // Files may be slow, and signatures take a while: federates must not wait for them.
         let work = tokio::task::spawn_blocking(move || {
-            let (known, keys) = look(&settings, known, before);
+            let keys = look(&settings, &mut failure, before);
             let bad = check(&keys, peers, !Arc::ptr_eq(&keys, &present));
-            (known, keys, bad)
+            (failure, keys, bad)
         });
-        let Ok((now_known, keys, bad)) = work.await else { return }; // a panic ends the process
-        known = now_known;
+        let Ok((last_failure, keys, bad)) = work.await else { return }; // a panic ends the process
+        failure = last_failure;
         context.trust.renew(&keys);
         take(&hub, &keys, bad);
     }
@@ -78,21 +70,23 @@ fn peers<M: Machine>(hub: &Hub<M>, present: &Arc<Keys>, all: bool) -> Vec<Peer> 
     core.links.proofs.iter().map(peer).collect()
 }
 
-/// Reads the files again if one has changed or could not be read last time. Keys that are of no use
-/// replace none.
-fn look(settings: &LinkTls, mut known: Known, present: Arc<Keys>) -> (Known, Arc<Keys>) {
-    let stamps = stamps(settings);
-    if known.stamps == stamps && known.failure.is_none() {
-        return (known, present);
+/// Reads the files again if one has changed since the present keys were read, or if they could not be
+/// read last time, for the reason `failure`. Keys that are of no use replace none.
+fn look(settings: &LinkTls, failure: &mut Option<String>, present: Arc<Keys>) -> Arc<Keys> {
+    if present.is_current(settings) && failure.is_none() {
+        return present;
     }
-    known.stamps = stamps;
     match Keys::new(settings) {
-        Ok(keys) => (Known { failure: None, ..known }, Arc::new(keys)),
+        Ok(keys) => {
+            *failure = None;
+            Arc::new(keys)
+        }
         Err(why) => {
-            if known.failure.as_ref() != Some(&why) {
+            if failure.as_ref() != Some(&why) {
                 warn!(why, "the changed certificates of links cannot be used; the former ones still count");
             }
-            (Known { failure: Some(why), ..known }, present)
+            *failure = Some(why);
+            present
         }
     }
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use toml::Spanned;
 
-use super::{LinkTls, Network, PlainLinks, PlanError, Topology};
+use super::{Network, PlanError, Topology};
 use crate::config::ConfigError;
 use crate::url::{LinkListen, LinkUrl, Scheme};
 
@@ -122,15 +122,14 @@ fn values(network: &Network) -> Option<Problem> {
 
 /// Checks that the addresses of links go with the authority, or with its absence.
 fn proofs(network: &Network) -> Option<Problem> {
-    let LinkTls { authority, plain_links, .. } = &network.tls;
-    let plain = authority.is_some() && *plain_links == PlainLinks::Refused;
+    let refused = network.tls.refuses_plain_links();
     let defect = |scheme: Scheme, address: String| match scheme {
-        Scheme::Tcp if plain => Some(format!(
+        Scheme::Tcp if refused => Some(format!(
             "`{address}` proves nothing, and [network.tls] has an `authority`: write `{}`, or allow it with \
              `plain-links = \"allowed\"` in [network.tls]",
             address.replacen("tcp", "tls", 1)
         )),
-        Scheme::Tls if authority.is_none() => Some(format!(
+        Scheme::Tls if network.tls.authority.is_none() => Some(format!(
             "`{address}` needs [network.tls] with `certificate`, `key` and `authority` (`meshrti trust` makes them)"
         )),
         _ => None,
@@ -141,7 +140,7 @@ fn proofs(network: &Network) -> Option<Problem> {
     let links = || (0..).zip(&network.links).find_map(|(index, link)| url(Place::Link(index), &link.to));
     let nodes = || (0..).zip(&network.node).find_map(|(index, node)| url(Place::Node(index), &node.address));
     let groups = || {
-        let groups = network.multicast.as_ref().filter(|groups| plain && groups.key.is_none())?;
+        let groups = network.multicast.as_ref().filter(|groups| refused && groups.key.is_none())?;
         let message = format!(
             "`{groups}` has no `key=FILE`, and [network.tls] has an `authority`: give it one, or allow it with \
              `plain-links = \"allowed\"` in [network.tls]"

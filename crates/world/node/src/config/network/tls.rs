@@ -41,6 +41,11 @@ pub enum PlainLinks {
 }
 
 impl LinkTls {
+    /// Whether links that prove nothing are refused.
+    pub(crate) fn refuses_plain_links(&self) -> bool {
+        self.authority.is_some() && self.plain_links == PlainLinks::Refused
+    }
+
     /// The files.
     pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
         [&self.certificate, &self.key, &self.authority, &self.revocations].into_iter().flatten()
