@@ -144,18 +144,11 @@ impl Authority {
         let name = format!("MeshRTI authority {}", &serial()?[..8]);
         let until = text(SystemTime::now() + life);
         let key = KeyPair::generate()?;
-        let mut params = params(&name, &until);
-        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-        let certificate = params.self_signed(&key)?;
+        let certificate = params_of_authority(&name, &until).self_signed(&key)?;
         let register = Register { name, until, lists: 0, entries: Vec::new() };
-        let keep = |name: &str, text: &str, secret| {
-            store(folder, name, text, secret)
-                .map_err(|error| TrustError::Io { path: folder.join(name), error })
-        };
-        keep(CERTIFICATE, &certificate.pem(), false)?;
-        keep(REGISTER, &register.to_text(), true)?;
-        keep(KEY, &key.serialize_pem(), true)?;
+        keep(folder, CERTIFICATE, &certificate.pem(), false)?;
+        keep(folder, REGISTER, &register.to_text(), true)?;
+        keep(folder, KEY, &key.serialize_pem(), true)?;
         Self::open(folder)?.write_list()
     }
 
@@ -179,9 +172,7 @@ impl Authority {
         let path = folder.join(REGISTER);
         let register: Register = toml::from_str(&read(&path)?)
             .map_err(|error| TrustError::Register(path, error.message().to_owned()))?;
-        let mut params = params(&register.name, &register.until);
-        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let params = params_of_authority(&register.name, &register.until);
         Ok(Self { folder: folder.to_owned(), register, issuer: Issuer::new(params, key), _lock: lock })
     }
 
@@ -314,9 +305,12 @@ impl Authority {
     }
 
     fn keep(&self, name: &str, text: &str, secret: bool) -> Result<(), TrustError> {
-        store(&self.folder, name, text, secret)
-            .map_err(|error| TrustError::Io { path: self.folder.join(name), error })
+        keep(&self.folder, name, text, secret)
     }
+}
+
+fn keep(folder: &Path, name: &str, text: &str, secret: bool) -> Result<(), TrustError> {
+    store(folder, name, text, secret).map_err(|error| TrustError::Io { path: folder.join(name), error })
 }
 
 impl Register {
@@ -332,6 +326,14 @@ fn params(name: &str, until: &str) -> CertificateParams {
     params.distinguished_name.push(DnType::CommonName, name);
     params.not_before = (SystemTime::now() - BACKDATED).into();
     params.not_after = time(until).into();
+    params
+}
+
+/// The parameters of the certificate of an authority, which signs for nodes and for no other authority.
+fn params_of_authority(name: &str, until: &str) -> CertificateParams {
+    let mut params = params(name, until);
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     params
 }
 
