@@ -7,7 +7,7 @@
 
 use super::connection::Connection;
 use super::endpoint::Timer;
-use super::{Config, ConnId, EndReason, Endpoint, Event, Refusal, SessionKey};
+use super::{Config, ConnId, EndReason, Endpoint, Event, Proof, Refusal, SessionKey};
 use crate::frame::{FIRST_MESSAGE_BYTES_MAX, NewSessionReason, PROTOCOL_VERSION};
 use base::{Address, Moment, Pending};
 use bytes::Bytes;
@@ -110,6 +110,14 @@ impl Endpoint {
         if let Some(evicted) = self.admission.silent.insert(now, conn, address) {
             let limit = self.admission.silent.max();
             self.refuse(now, evicted, Refusal::Connections { limit }, None);
+        }
+    }
+
+    /// Tells what the carrier of a connection has proved, before its first bytes. A session can be
+    /// resumed only with the proof with which it was opened.
+    pub fn set_proof(&mut self, conn: ConnId, proof: Proof) {
+        if let Some(connection) = self.connections.get_mut(&conn) {
+            connection.proof = proof;
         }
     }
 

@@ -29,9 +29,15 @@ impl fmt::Display for ConnId {
     }
 }
 
+/// The proof of identity that the carrier of a connection has got from its client, such as the digest
+/// of a verified certificate. The default stands for no proof.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Proof(pub [u8; 32]);
+
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) address: Address,
+    pub(crate) proof: Proof,
     pub(crate) decoder: Decoder,
     pub(crate) state: State,
     /// Bytes that were given for it and that its full socket has not yet accepted.
@@ -44,7 +50,7 @@ impl Connection {
     /// A connection on which nothing has been received.
     pub(crate) fn new(address: Address, message_bytes_max: usize, session_id: u64) -> Self {
         let (decoder, state) = (Decoder::new(message_bytes_max), State::Fresh { session_id });
-        Self { address, decoder, state, socket_bytes: 0, tail_bytes: 0 }
+        Self { address, proof: Proof::default(), decoder, state, socket_bytes: 0, tail_bytes: 0 }
     }
 }
 

@@ -189,6 +189,9 @@ pub enum Refusal {
     /// The session to resume is unknown or over.
     #[error("no session {0:#018x} to resume")]
     UnknownSession(u64),
+    /// The session to resume was opened over a connection with another [`Proof`](super::Proof).
+    #[error("it resumes a session without the proof of identity that this was opened with")]
+    Unproved,
     /// The id drawn for the new session is 0 or already in use.
     #[error("session id {0:#018x} cannot be used")]
     SessionId(u64),

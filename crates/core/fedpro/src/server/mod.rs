@@ -16,7 +16,7 @@ mod tests;
 
 pub use admission::PENDING_AGE_MIN;
 pub use config::Config;
-pub use connection::ConnId;
+pub use connection::{ConnId, Proof};
 pub use endpoint::{Endpoint, Stats};
 pub use event::{EndReason, Event, Overload, Refusal};
 pub use memory::Usage;

@@ -92,7 +92,8 @@ impl Endpoint {
 
     fn new_session(&mut self, now: Moment, conn: ConnId, version: u32) -> Option<SessionKey> {
         let connection = self.connections.get(&conn)?;
-        let (address, State::Fresh { session_id: id }) = (connection.address, &connection.state) else {
+        let (address, proof) = (connection.address, connection.proof);
+        let State::Fresh { session_id: id } = &connection.state else {
             return None;
         };
         let id = *id;
@@ -108,7 +109,7 @@ impl Endpoint {
                 return None;
             }
         }
-        let mut session = Session::new(id, conn, address, now, &self.config);
+        let mut session = Session::new(id, conn, (address, proof), now, &self.config);
         let status = Control::NewSessionStatus(NewSessionReason::Success);
         let queued = session.push_control(status, usize::MAX);
         debug_assert!(queued.is_ok(), "the queue of a new session is empty");
@@ -138,6 +139,13 @@ impl Endpoint {
             self.refuse(now, conn, Refusal::UnknownSession(id), Some(answer));
             return None;
         };
+        // Its number alone, which others may have overheard, is worth nothing. The client is told no more
+        // than if there were no such session.
+        if self.connections.get(&conn).is_none_or(|connection| connection.proof != session.proof) {
+            let answer = refusal(ResumeStatus::UnknownSession);
+            self.refuse(now, conn, Refusal::Unproved, Some(answer));
+            return None;
+        }
         // The client knows better than the server whether its old connection is alive.
         let old = session.conn.take();
         let status = resume_status(session, last_received, oldest_available);

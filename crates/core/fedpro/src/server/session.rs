@@ -1,6 +1,6 @@
 //! One session of an endpoint.
 
-use super::{Config, ConnId, Overload, Usage};
+use super::{Config, ConnId, Overload, Proof, Usage};
 use crate::frame::{Control, MessageType, Numbers, put_control};
 use crate::inbox::Inbox;
 use crate::outbox::{HistoryLimits, Outbox};
@@ -23,6 +23,8 @@ pub(crate) struct Session {
     pub(crate) conn: Option<ConnId>,
     /// The address of the session's connection, or of its last one.
     pub(crate) address: Address,
+    /// The proof of its first connection. Others must have the same to resume it.
+    pub(crate) proof: Proof,
     pub(crate) inbox: Inbox,
     pub(crate) outbox: Outbox,
     /// Control messages to write, ahead of all others.
@@ -48,12 +50,19 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) fn new(id: u64, conn: ConnId, address: Address, now: Moment, config: &Config) -> Self {
+    pub(crate) fn new(
+        id: u64,
+        conn: ConnId,
+        (address, proof): (Address, Proof),
+        now: Moment,
+        config: &Config,
+    ) -> Self {
         let limits = HistoryLimits { messages: config.history_messages_max, bytes: config.history_bytes_max };
         Self {
             id,
             conn: Some(conn),
             address,
+            proof,
             inbox: Inbox::default(),
             outbox: Outbox::new(config.first_sequence, limits),
             control: VecDeque::new(),

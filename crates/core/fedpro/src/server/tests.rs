@@ -285,6 +285,30 @@ fn heartbeats_overtake_what_waits() {
     assert_eq!(got, [(MessageType::HeartbeatResponse, 2), (MessageType::CallbackRequest, 3)]);
 }
 
+/// Somebody has overheard the number of a session.
+#[test]
+fn a_session_is_resumed_only_with_the_proof_that_opened_it() {
+    let mut endpoint = Endpoint::new(Config::default());
+    endpoint.handle_open(Moment::ZERO, CONN, HERE, ID);
+    endpoint.set_proof(CONN, Proof([7; 32]));
+    endpoint.handle_bytes(Moment::ZERO, CONN, control(0, 1, Control::NewSession { version: 1 }));
+    let opened = events(&mut endpoint);
+    let [Event::SessionOpened { session: key, .. }] = opened[..] else { panic!("{opened:?}") };
+    let resume = Control::ResumeRequest { last_received: None, oldest_available: None };
+    for (conn, proof) in [(2, Proof::default()), (3, Proof([8; 32]))] {
+        endpoint.handle_open(Moment::ZERO, ConnId(conn), HERE, conn);
+        endpoint.set_proof(ConnId(conn), proof);
+        endpoint.handle_bytes(Moment::ZERO, ConnId(conn), control(ID, u32::MAX, resume));
+        let refused = Event::Refused { conn: ConnId(conn), address: HERE, reason: Refusal::Unproved };
+        assert_eq!(events(&mut endpoint), [refused]);
+    }
+    assert!(endpoint.is_writable(key), "nothing has happened to the session");
+    endpoint.handle_open(Moment::ZERO, ConnId(4), HERE, 4);
+    endpoint.set_proof(ConnId(4), Proof([7; 32]));
+    endpoint.handle_bytes(Moment::ZERO, ConnId(4), control(ID, u32::MAX, resume));
+    assert_eq!(events(&mut endpoint), [Event::Resumed { session: key, conn: ConnId(4) }]);
+}
+
 #[test]
 fn a_history_that_is_too_short_refuses_the_resume() {
     let (mut endpoint, key) = opened(Config { history_messages_max: 2, ..Config::default() });
