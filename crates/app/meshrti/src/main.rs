@@ -5,10 +5,12 @@
 //! the library `console`: outcomes, printing,
 //! running async work, `--json`, tables.
 
+mod access;
 mod allocator;
 #[cfg(feature = "bench")]
 mod bench;
 mod demo;
+mod exposure;
 mod fom;
 mod logging;
 mod mpi;
@@ -79,6 +81,8 @@ enum Command {
     Ping(ping::Args),
     /// Keep a small authority that says which nodes belong to a network: init, add, revoke
     Trust(trust::Args),
+    /// See to who may connect, and do what: hash, check
+    Access(access::Args),
     /// Carry the connections of federates that know TCP alone over TLS or WebSocket
     Tunnel(tunnel::Args),
     /// Measure a server against the floor of the bare network
@@ -122,6 +126,7 @@ impl Command {
             Command::Why(args) => why::run(args),
             Command::Ping(args) => ping::run(args),
             Command::Trust(args) => trust::run(args),
+            Command::Access(args) => access::run(args),
             Command::Tunnel(args) => tunnel::run(args),
             #[cfg(feature = "bench")]
             Command::Bench(args) => bench::run(args),

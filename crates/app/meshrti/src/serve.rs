@@ -9,7 +9,7 @@ use node::link::{LinkListen, LinkUrl, MulticastUrl};
 use node::{Config, DEFAULT_STATE_DIRECTORY, Node, StateError, StateFile};
 use tracing::{info, warn};
 
-use crate::{logging, mpi, open_files};
+use crate::{exposure, logging, mpi, open_files};
 use console::exit::{Failure, Outcome, Status, say};
 
 /// The configuration file that is read if it exists and no other is named.
@@ -97,6 +97,9 @@ pub(crate) struct Args {
     /// Shorter: what comes after a silence waits less, and an idle rank needs more processor time.
     #[arg(long, value_name = "TIME", default_value = "1ms", requires = "mpi", value_parser = humantime::parse_duration)]
     mpi_poll: std::time::Duration,
+    /// Refuse to listen for other hosts without accounts and encryption
+    #[arg(long)]
+    require_security: bool,
     /// Check the configuration and stop
     #[arg(long)]
     check: bool,
@@ -199,6 +202,8 @@ fn configuration(args: &Args, job: Option<&mpi::Job>) -> Result<Config, Failure>
         config.tls = Some(Tls { certificate, key, ..config.tls.unwrap_or_default() });
     }
     config.server_tls().map_err(Failure::wrong_use)?;
+    config.access.read_policy().map_err(Failure::wrong_use)?;
+    exposure::check(&config, args.require_security)?;
     if let Some(network) = &config.network {
         node::link::check_certificates(&network.tls).map_err(Failure::wrong_use)?;
     }

@@ -1,5 +1,6 @@
 //! `meshrti status`: the state of a server.
 
+mod access;
 mod memory;
 mod network;
 mod ownership;
@@ -28,11 +29,10 @@ Examples:
   meshrti status tls://sim-host --json
   meshrti status --time          # who waits for whom in logical time
   meshrti status --time --federation Range --watch 500ms
-  meshrti status --ownership Range          # attributes that federates hand over
-  meshrti status --ownership Range Truck-1  # all attributes of an object
+  meshrti status --ownership Range Truck-1  # without an object: attributes that are handed over
   meshrti status --regions                  # the regions of the federates of this node
 
-Any node of a network can be asked: it knows all nodes and links, and what each node last said of its queues.
+Any node of a network can be asked: it knows all nodes and links.
 Exit status: 0 the server answers, 1 it does not, or is a node without contact to a majority of its network.")]
 pub(crate) struct Args {
     /// The server: HOST, HOST:PORT (default port 15164), or a URL of either
@@ -43,6 +43,9 @@ pub(crate) struct Args {
     /// Show the logical time of each federate, and the federates and nodes that hold it up
     #[arg(long)]
     time: bool,
+    /// Show the accounts of the access policy
+    #[arg(long)]
+    access: bool,
     /// Show only the federation execution NAME
     #[arg(long, value_name = "NAME")]
     federation: Option<String>,
@@ -145,17 +148,8 @@ async fn status(args: &Args) -> Outcome {
         }
         network::rows(network, &mut report);
     }
-    if let Some(node) = &node
-        && node.slow_turns.count > 0
-    {
-        let SlowTurnsReport { count, longest_us, cause } = &node.slow_turns;
-        let longest_ms = longest_us / 1_000;
-        if !args.json.takes_stdout() {
-            say(format_args!("turns of 20 ms or more: {count}; the longest took {longest_ms} ms ({cause})"));
-        }
-        report.row(json!({
-            "kind": "slow_turns", "count": count, "longest_us": longest_us, "cause": cause,
-        }));
+    if let Some(node) = &node {
+        slow_turns(args, &node.slow_turns, &mut report);
     }
     let is_lost = network.is_some_and(|network| !network.member || !network.quorum);
     if is_lost {
@@ -171,6 +165,7 @@ async fn status(args: &Args) -> Outcome {
         .map_err(|error| Failure::bad_news(format_args!("{}: {error}", args.host)))?;
     let refusals = node.as_ref().map(|node| node.refusals).unwrap_or_default();
     let memory = node.as_ref().map(|node| node.memory.clone()).unwrap_or_default();
+    let access = node.as_ref().map(|node| node.access.clone()).unwrap_or_default();
     let (mut queues, mut federations, mut elsewhere) = (Vec::new(), Vec::new(), Vec::new());
     if let Some(node) = node {
         found.times = times(&node);
@@ -190,12 +185,36 @@ async fn status(args: &Args) -> Outcome {
             say(format_args!("  refused so far: {}", describe_refusals(refusals)));
         }
         memory::print(&memory);
+        if args.access {
+            access::print(&access);
+        }
     }
     rows(&found, &mut report);
-    report.summary(json!({ "refused": refusals, "memory": memory, "instances": instances(&found) }));
+    if args.access {
+        access::rows(&access, &mut report);
+    }
+    report.summary(
+        json!({ "refused": refusals, "memory": memory, "instances": instances(&found), "access": access }),
+    );
     report.note(format!("server {}: {} federation executions", args.host, found.federations.len()));
     args.json.write(&report)?;
     Ok(Status::Done)
+}
+
+/// Shows the turns for which federates have waited, if there were any.
+fn slow_turns(
+    args: &Args,
+    SlowTurnsReport { count, longest_us, cause }: &SlowTurnsReport,
+    report: &mut Report,
+) {
+    if *count == 0 {
+        return;
+    }
+    let longest_ms = longest_us / 1_000;
+    if !args.json.takes_stdout() {
+        say(format_args!("turns of 20 ms or more: {count}; the longest took {longest_ms} ms ({cause})"));
+    }
+    report.row(json!({ "kind": "slow_turns", "count": count, "longest_us": longest_us, "cause": cause }));
 }
 
 /// The answer of the server to a question in additional settings.

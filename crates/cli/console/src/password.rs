@@ -32,6 +32,63 @@ impl PasswordFlag {
     }
 }
 
+/// Reads a password: a line of the standard input. A terminal shows `prompt`, and does not show the
+/// password.
+///
+/// # Errors
+/// The standard input cannot be read, or is at its end.
+pub fn ask(prompt: &str) -> Result<String, Failure> {
+    use std::io::{BufRead as _, Write as _};
+    let fail =
+        |error: std::io::Error| Failure::bad_news(format_args!("the password cannot be read: {error}"));
+    let mut terminal = std::io::stderr();
+    // Without a terminal there is nobody to be told.
+    let _ = terminal.write_all(prompt.as_bytes()).and_then(|()| terminal.flush());
+    let hidden = Hidden::new();
+    let mut line = String::new();
+    let count = std::io::stdin().lock().read_line(&mut line).map_err(fail)?;
+    if hidden.is_some() {
+        let _ = terminal.write_all(b"\n");
+    }
+    if count == 0 {
+        return Err(fail(std::io::ErrorKind::UnexpectedEof.into()));
+    }
+    Ok(line.trim_end_matches(['\n', '\r']).to_owned())
+}
+
+/// A terminal that does not show what is typed until this is dropped.
+struct Hidden {
+    #[cfg(unix)]
+    before: rustix::termios::Termios,
+}
+
+impl Hidden {
+    /// `None` if the standard input is no terminal.
+    #[cfg(unix)]
+    fn new() -> Option<Self> {
+        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+        let before = tcgetattr(std::io::stdin()).ok()?;
+        let mut silent = before.clone();
+        silent.local_modes -= LocalModes::ECHO;
+        tcsetattr(std::io::stdin(), OptionalActions::Flush, &silent).ok()?;
+        Some(Self { before })
+    }
+
+    #[cfg(not(unix))]
+    fn new() -> Option<Self> {
+        None
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        use rustix::termios::{OptionalActions, tcsetattr};
+        // Nothing more can be done.
+        let _ = tcsetattr(std::io::stdin(), OptionalActions::Flush, &self.before);
+    }
+}
+
 /// The password in the environment, if there is one.
 pub fn of_environment() -> Option<String> {
     std::env::var(VARIABLE).ok()

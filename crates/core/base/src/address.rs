@@ -18,6 +18,13 @@ impl Address {
     }
 }
 
+impl Address {
+    /// Whether it is an address of this host for itself.
+    pub fn is_loopback(self) -> bool {
+        Ipv6Addr::from_bits(self.0).to_canonical().is_loopback()
+    }
+}
+
 impl From<IpAddr> for Address {
     fn from(ip: IpAddr) -> Self {
         const NETWORK: u128 = !0 << 64;
@@ -55,5 +62,7 @@ mod tests {
         assert_eq!(address("10.0.0.1").to_string(), "10.0.0.1");
         assert_eq!(address("2001:db8:1:2::7").to_string(), "2001:db8:1:2::");
         assert_eq!(address("::1").to_string(), "::1");
+        assert!(address("::1").is_loopback() && address("127.0.0.1").is_loopback());
+        assert!(!address("10.0.0.1").is_loopback() && !Address::numbered(7).is_loopback());
     }
 }

@@ -44,18 +44,12 @@ impl Kernel {
     /// The reason to refuse a connect call without serving it: too many wrong passwords have come
     /// from its address. Right passwords are refused too, because a response would distinguish them
     /// from wrong ones.
-    pub(crate) fn refusal(
-        &mut self,
-        now: Moment,
-        key: SessionKey,
-        standing: Option<Standing>,
-    ) -> Option<RtiError> {
-        if self.config.rti.password.is_none() || standing != Some(Standing::Connected { credentials: true }) {
+    pub(crate) fn refusal(&mut self, now: Moment, key: SessionKey, request: &Call) -> Option<RtiError> {
+        if Standing::after(request) != Some(Standing::Connected { credentials: true }) {
             return None;
         }
         let address = self.endpoint.address(key)?;
-        let wait = self.password_failures.refuses(now, address)?;
-        tracing::warn!(%address, session = %key, "connect refused: too many wrong passwords from this address");
+        let wait = self.access.failures.refuses(now, address)?;
         let seconds = wait.as_secs() + 1; // rounded up: a retry then is not too early
         let text = format!("too many wrong passwords from this address; try again in {seconds} s");
         Some(RtiError::new(Exception::Unauthorized, text))
@@ -68,28 +62,21 @@ impl Kernel {
             connections: stats.connections_refused,
             sessions: stats.sessions_refused,
             unconnected: stats.sessions_evicted,
-            wrong_passwords: self.password_failures.wrong(),
-            refused_passwords: self.password_failures.refused(),
+            wrong_passwords: self.access.failures.wrong(),
+            refused_passwords: self.access.failures.refused(),
         }
     }
 
-    /// Updates the standing of a session after a connect or disconnect call was served or failed.
+    /// Updates the standing of a session after a connect or disconnect call.
     pub(crate) fn review_standing(
         &mut self,
         now: Moment,
         key: SessionKey,
         standing: Standing,
-        error: Option<&RtiError>,
+        has_succeeded: bool,
     ) {
-        let Some(error) = error else {
-            return self.endpoint.set_connected(now, key, standing.is_connected());
-        };
-        if standing == (Standing::Connected { credentials: true })
-            && error.exception == Exception::Unauthorized
-            && let Some(address) = self.endpoint.address(key)
-        {
-            self.password_failures.failed(now, address);
-            tracing::warn!(%address, session = %key, reason = %error.details, "connect refused");
+        if has_succeeded {
+            self.endpoint.set_connected(now, key, standing.is_connected());
         }
     }
 }

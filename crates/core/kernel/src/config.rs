@@ -17,6 +17,8 @@ pub struct Config {
     /// How long a session without a joined federate is kept after the loss of its connection.
     /// Default 2 s.
     pub unjoined_window: Duration,
+    /// The federates that may connect, and what they may do. Default: none; everybody may do anything.
+    pub policy: Option<access::Policy>,
     /// Wrong passwords that an address may try in [`password_window`](Config::password_window). Its
     /// further connect calls are refused until the window is over. Default 10.
     pub passwords_wrong_max: u32,
@@ -41,6 +43,7 @@ impl Default for Config {
             },
             closed_window: Duration::from_secs(15),
             unjoined_window: Duration::from_secs(2),
+            policy: None,
             passwords_wrong_max: 10,
             password_window: Duration::from_secs(60),
             memory_bytes_max: 8 << 30,

@@ -1,15 +1,12 @@
 //! The kernel turns events of sessions into service calls, and the results of services into
 //! messages.
 
+use crate::access::Access;
 use crate::admission::Standing;
 use crate::memory::Memory;
 use crate::network::{Network, NetworkConfig, NetworkError, Verdict};
-use crate::password_failures::PasswordFailures;
 use crate::paused::PausedCallers;
-use crate::report::{
-    MemoryReport, NetworkReport, OwnershipReport, RegionsReport, Report as _, ReportQuery, SlowTurnsReport,
-    WhyReport,
-};
+use crate::report::ReportQuery;
 use crate::sessions::Sessions;
 use crate::turn::{SlowTurns, Turn};
 use crate::{Config, ConnId, FomSource, Status, Transmit};
@@ -41,7 +38,7 @@ pub struct Kernel {
     /// Callers that are not read for now because the network is congested, see
     /// [`Kernel::is_paused`].
     pub(crate) paused: PausedCallers,
-    pub(crate) password_failures: PasswordFailures,
+    pub(crate) access: Box<Access>,
     pub(crate) memory: Box<Memory>,
     /// The caller served last. Its outgoing messages may still be held back so that they can be
     /// batched with the next ones.
@@ -63,7 +60,7 @@ impl Kernel {
             peer_closed: false,
             network: None,
             paused: PausedCallers::default(),
-            password_failures: PasswordFailures::new(config.passwords_wrong_max, config.password_window),
+            access: Box::new(Access::new(&config)),
             memory: Box::new(Memory::new(config.memory_bytes_max, config.input_pause_max)),
             last_caller: None,
             turn: Turn::default(),
@@ -124,6 +121,7 @@ impl Kernel {
     pub fn handle_closed(&mut self, now: Moment, conn: ConnId) {
         self.begin_turn(Turn::Connection);
         self.endpoint.handle_closed(now, conn);
+        self.access.closed(conn);
         self.peer_closed = true;
         self.drive(now);
         self.peer_closed = false;
@@ -231,8 +229,8 @@ impl Kernel {
             sessions: self.endpoint.sessions(),
             connections: self.endpoint.connections(),
             endpoint: self.endpoint.stats(),
-            passwords_wrong: self.password_failures.wrong(),
-            passwords_refused: self.password_failures.refused(),
+            passwords_wrong: self.access.failures.wrong(),
+            passwords_refused: self.access.failures.refused(),
         }
     }
 
@@ -417,15 +415,27 @@ impl Kernel {
         if self.last_caller.is_some_and(|last_caller| last_caller != caller) {
             self.let_go(now);
         }
+        if let Some(request) = self.identify(now, key, caller, (call, request)) {
+            self.serve_known(now, key, caller, call, request);
+        }
+    }
+
+    /// Serves a call of a caller whose account, if there are any, is known.
+    pub(crate) fn serve_known(
+        &mut self,
+        now: Moment,
+        key: SessionKey,
+        caller: CallerId,
+        call: Serial31,
+        request: Call,
+    ) {
         let report = ReportQuery::of(&request);
         let standing = Standing::after(&request);
-        if let Some(refusal) = self.refusal(now, key, standing) {
-            return self.respond(now, key, caller, call, Err(refusal));
-        }
         let answer = self.rti.call(now, caller, CallId(call.get()), request);
         if let (Some(standing), Some(answer)) = (standing, &answer) {
-            self.review_standing(now, key, standing, answer.as_ref().err());
+            self.review_standing(now, key, standing, answer.is_ok());
         }
+        self.take_authorizations();
         match answer {
             Some(Ok(mut answer)) if report != ReportQuery::None => {
                 self.attach_report(&mut answer, &report);
@@ -450,44 +460,7 @@ impl Kernel {
         }
     }
 
-    /// Puts a report into the response to a connect request.
-    fn attach_report(&self, answer: &mut call_response::CallResponse, query: &ReportQuery) {
-        use call_response::CallResponse::{
-            ConnectWithConfigurationAndCredentialsResponse, ConnectWithConfigurationResponse,
-        };
-        let result = match answer {
-            ConnectWithConfigurationResponse(r) => &mut r.configuration_result,
-            ConnectWithConfigurationAndCredentialsResponse(r) => &mut r.configuration_result,
-            _ => return,
-        };
-        let report = match query {
-            ReportQuery::None => return,
-            ReportQuery::Network => self.network_report().to_json(),
-            ReportQuery::Ownership(query) => OwnershipReport::of(&self.rti, query).to_json(),
-            ReportQuery::Regions(query) => RegionsReport::of(&self.rti, query).to_json(),
-            ReportQuery::Why(query) => WhyReport::of(&self.rti, query).to_json(),
-        };
-        let result = result.get_or_insert_default();
-        result.set_additional_settings_result_code(api::AdditionalSettingsResultCode::SettingsApplied);
-        result.message = report;
-    }
-
-    fn network_report(&self) -> NetworkReport {
-        let federations = self.rti.status();
-        let presence = |caller| self.endpoint.presence(self.sessions.key(caller)?);
-        let mut report = match &self.network {
-            Some(network) => {
-                NetworkReport::of(self.rti.now(), &network.status(&self.rti), &federations, &presence)
-            }
-            None => NetworkReport::alone(&federations, &presence),
-        };
-        report.slow_turns = SlowTurnsReport::of(&self.slow_turns);
-        report.refusals = self.refusals();
-        report.memory = MemoryReport::of(self);
-        report
-    }
-
-    fn respond(
+    pub(crate) fn respond(
         &mut self,
         now: Moment,
         key: SessionKey,
@@ -538,7 +511,7 @@ impl Kernel {
     }
 
     /// Serves the deferred calls of a caller, as far as they may be served now.
-    fn serve_later(&mut self, now: Moment, caller: CallerId) {
+    pub(crate) fn serve_later(&mut self, now: Moment, caller: CallerId) {
         while let Some((number, request)) = self.sessions.next_call(caller) {
             let Some(key) = self.sessions.key(caller) else { return };
             self.serve(now, key, caller, number, request);
@@ -554,7 +527,7 @@ impl Kernel {
         }
     }
 
-    fn disconnect(&mut self, now: Moment, caller: CallerId, reason: String) {
+    pub(crate) fn disconnect(&mut self, now: Moment, caller: CallerId, reason: String) {
         if let Some(key) = self.sessions.key(caller) {
             // The federate learns the reason if it ever reads again.
             self.endpoint.callback(now, key, connection_lost(&reason));

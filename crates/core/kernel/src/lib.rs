@@ -5,6 +5,7 @@
 //! of connections go in, bytes of connections come out, and the world (a node with sockets, or a
 //! simulation) supplies the time.
 
+mod access;
 mod admission;
 mod config;
 mod kernel;
@@ -14,10 +15,13 @@ mod network;
 mod password_failures;
 mod paused;
 pub mod report;
+mod reports;
 mod sessions;
 mod status;
 mod turn;
 
+pub use self::access::{AccessRecord, Certificate};
+pub use ::access::{AUTHORIZER, PasswordCheck, PasswordVerdict, Policy, PolicyError};
 pub use config::Config;
 pub use consensus::Configuration;
 pub use consensus::reformation::{Head, ImageError, Kept, Persist, Record};
@@ -30,6 +34,6 @@ pub use network::{
 };
 pub use overlay::{LinkId, TargetId, TopologyKind};
 pub use router::{DropReason, PipeConfig, PipeStats, Priority};
-pub use rti::{FomSource, Job, JobDone, JobId, NoFoms};
+pub use rti::{Authorization, FomSource, Job, JobDone, JobId, NoFoms};
 pub use status::Status;
 pub use turn::SlowTurns;

@@ -5,6 +5,7 @@
 //! is then a [`NetworkReport`] as JSON instead of text. Servers that do not know the setting report
 //! that in text, as the standard requires (1516.1-2025, 4.2).
 
+mod access;
 mod channel;
 mod link;
 mod memory;
@@ -13,6 +14,7 @@ mod question;
 mod regions;
 mod why;
 
+pub use access::{AccessReport, AccountReport};
 pub use channel::ChannelReport;
 pub use link::{DatagramReport, LinkEndReport};
 pub use memory::{MemoryReport, MemoryUseReport};
@@ -125,6 +127,9 @@ pub struct NetworkReport {
     /// Memory of the node that was asked.
     #[serde(default)]
     pub memory: MemoryReport,
+    /// Access control of the node that was asked.
+    #[serde(default)]
+    pub access: AccessReport,
 }
 
 /// Refusals of a node since it was started, and sessions ended because their place was needed.
@@ -319,6 +324,7 @@ impl NetworkReport {
             slow_turns: SlowTurnsReport::default(),
             refusals: RefusalReport::default(),
             memory: MemoryReport::default(),
+            access: AccessReport::default(),
         }
     }
 
@@ -373,6 +379,7 @@ impl NetworkReport {
             slow_turns: SlowTurnsReport::default(),
             refusals: RefusalReport::default(),
             memory: MemoryReport::default(),
+            access: AccessReport::default(),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! A caller: a session of a federate, with its standing.
 
 use crate::control::ExecutionId;
+use access::Account;
 use hla::handle::FederateHandle;
 use router::ClientId;
+use std::sync::Arc;
 
 /// The standing of a caller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,4 +24,6 @@ pub(crate) struct Caller {
     pub(crate) standing: Standing,
     /// Its federate speaks the 2010 edition through an adapter.
     pub(crate) evolved: bool,
+    /// Its account, which decides what it may do; `None`: it may do anything.
+    pub(crate) account: Option<Arc<Account>>,
 }

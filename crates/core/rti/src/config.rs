@@ -15,9 +15,6 @@ pub struct Config {
     pub node: NodeId,
     /// The incarnation of this node in a network. Default: none, for a single node.
     pub key: Option<NodeKey>,
-    /// If set, only federates that connect with this password (`HLAplainTextPassword`) are
-    /// admitted. Default: none.
-    pub password: Option<String>,
     /// Limits on FOM modules and MIMs.
     pub fom: Limits,
     /// Octets of FOM modules per call that are read at once. Longer ones are read by a
@@ -49,7 +46,6 @@ impl Default for Config {
         Self {
             node: NodeId(1),
             key: None,
-            password: None,
             fom: Limits::default(),
             fom_at_once_bytes: modules::AT_ONCE_BYTES,
             fom_waiting_calls_max: 1_024,

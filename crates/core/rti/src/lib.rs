@@ -40,6 +40,7 @@ pub use modules::{FomSource, Job, JobDone, JobId, ModuleText, NoFoms};
 pub use proposal::{CallId, CallerId, Completion, Proposal};
 pub use replica::{NetworkCounters, NetworkLimits, Outgoing};
 pub use rti::{MemoryBounds, MemorySums, Rti};
+pub use services::authorization::Authorization;
 pub use status::{
     AcquirerStatus, ApartStatus, AttributeOwnershipStatus, AttributeWhy, FederateRegions, FederateStatus,
     FederationRegions, FederationStatus, InstanceOwnership, InstanceStatus, OwnershipStatus, RangeStatus,

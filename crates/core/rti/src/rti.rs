@@ -1,5 +1,6 @@
 //! The RTI: the interface for its driver.
 
+mod access;
 mod commit;
 mod execution;
 mod jobs;
@@ -19,6 +20,7 @@ use crate::modules::FomSource;
 use crate::object::objects::Objects;
 use crate::proposal::{CallId, CallerId, Completion};
 use crate::services::admission::{self, Activity};
+use crate::services::authorization::Authorization;
 use crate::services::connection::{ServeSession, Session};
 use crate::services::executions::{Reception, ServeConnected};
 use crate::services::{Context, Reply, Serve, Served};
@@ -34,7 +36,7 @@ use hla::{Exception, RtiError, match_call};
 use jobs::Jobs;
 pub use memory::{MemoryBounds, MemorySums};
 use shared::Shared;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// The services of one node.
 ///
@@ -60,6 +62,8 @@ pub struct Rti {
     calls: Box<[u64]>,
     /// The last served call, until it is forgotten.
     last_call: Option<(CallerId, &'static Service)>,
+    /// Decisions of the access policy that are yet to be logged.
+    authorizations: VecDeque<(CallerId, Authorization)>,
     shared: Shared,
 }
 
@@ -79,6 +83,7 @@ impl Rti {
             memory: memory::Memory::default(),
             calls: vec![0; SERVICES.len()].into(),
             last_call: None,
+            authorizations: VecDeque::new(),
             config,
             source,
         }
@@ -92,7 +97,8 @@ impl Rti {
         self.shared.set_now(now);
         let client =
             self.shared.delivery.add(now, caller).map_err(|error| RtiError::internal(error.to_string()))?;
-        self.callers.insert(caller, Caller { client, standing: Standing::Open, evolved: false });
+        self.callers
+            .insert(caller, Caller { client, standing: Standing::Open, evolved: false, account: None });
         Ok(())
     }
 
@@ -126,7 +132,7 @@ impl Rti {
         request: Call,
     ) -> Option<Result<Answer, RtiError>> {
         self.shared.set_now(now);
-        let served = self.serve(caller, call, request);
+        let served = self.authorize(caller, &request).and_then(|()| self.serve(caller, call, request));
         self.settle_network();
         match served {
             Ok(Reply::Now(answer)) => Some(Ok(answer)),
@@ -150,15 +156,9 @@ impl Rti {
 
     fn serve_session<R: ServeSession>(&mut self, caller: CallerId, request: R) -> Served<Answer> {
         self.last_call = Some((caller, R::SERVICE));
-        let Self { callers, calls, shared, config, .. } = self;
+        let Self { callers, calls, shared, .. } = self;
         let known = admit(callers, calls, caller, R::SERVICE)?;
-        let session = Session {
-            now: shared.now,
-            id: caller,
-            caller: known,
-            delivery: &mut shared.delivery,
-            password: config.password.as_deref(),
-        };
+        let session = Session { now: shared.now, id: caller, caller: known, delivery: &mut shared.delivery };
         Ok(request.serve(session)?.map(R::response))
     }
 

@@ -2,6 +2,8 @@
 
 mod common;
 
+#[path = "services/access.rs"]
+mod access;
 #[path = "services/advisories.rs"]
 mod advisories;
 #[path = "services/declaration.rs"]

@@ -3,7 +3,7 @@
 use bytes::BytesMut;
 
 use crate::error::{CarrierError, TlsFilesError};
-use crate::tls::{ClientTls, HANDSHAKE, ServerTls, Tls};
+use crate::tls::{ClientTls, HANDSHAKE, PeerCertificate, ServerTls, Tls};
 use crate::url::{Carrier, Listening, ServerUrl};
 use crate::websocket::WebSocket;
 
@@ -93,6 +93,17 @@ impl Filter {
             Stage::Present(web_socket) => web_socket.is_open(),
         };
         encrypts && frames
+    }
+
+    /// Whether the connection encrypts, and its handshake is over.
+    pub fn is_secured(&self) -> bool {
+        matches!(&self.tls, Stage::Present(tls) if tls.is_open())
+    }
+
+    /// The certificate that the peer of a connection that [is secured](Filter::is_secured) has shown
+    /// and proved to be its own.
+    pub fn certificate(&self) -> Option<PeerCertificate> {
+        if let Stage::Present(tls) = &self.tls { tls.certificate() } else { None }
     }
 
     /// Takes `octets` that were read from the socket, and appends those of messages to `messages`. There

@@ -16,5 +16,5 @@ mod websocket;
 
 pub use error::{CarrierError, TlsFilesError};
 pub use filter::{Filter, Flow};
-pub use tls::{ClientCertificates, ClientTls, ServerTls};
+pub use tls::{ClientCertificates, ClientTls, PeerCertificate, ServerTls};
 pub use url::{Carrier, Listening, ServerUrl, ServerUrlError};

@@ -142,6 +142,15 @@ fn roots(text: &[u8], what: &'static str) -> Result<RootCertStore, TlsFilesError
     Ok(roots)
 }
 
+/// A verified certificate of a peer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PeerCertificate {
+    /// Its SHA-256.
+    pub digest: [u8; 32],
+    /// The names in it: the DNS names among its subject's alternative names (RFC 5280, 4.2.1.6).
+    pub names: Vec<String>,
+}
+
 /// The stage of a filter that encrypts.
 pub(crate) struct Tls {
     connection: Box<Connection>,
@@ -166,6 +175,17 @@ impl Tls {
     /// Whether the handshake is over.
     pub(crate) fn is_open(&self) -> bool {
         !self.connection.is_handshaking()
+    }
+
+    /// The certificate of the peer, if it has one, and the handshake is over.
+    pub(crate) fn certificate(&self) -> Option<PeerCertificate> {
+        let certificate = self.connection.peer_certificates()?.first().filter(|_| self.is_open())?;
+        let digest = ::ring::digest::digest(&::ring::digest::SHA256, certificate);
+        let parsed = webpki::EndEntityCert::try_from(certificate).ok()?;
+        Some(PeerCertificate {
+            digest: digest.as_ref().try_into().ok()?,
+            names: parsed.valid_dns_names().map(str::to_owned).collect(),
+        })
     }
 
     /// Decrypts `octets` to the end of `clear`. Returns whether the peer has ended its stream.

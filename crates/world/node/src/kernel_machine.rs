@@ -7,9 +7,8 @@ use kernel::{
     FomSource, GroupFrame, Kernel, LinkId, LinkTarget, LinkTerms, Multicast, NetworkConfig, TopologyKind,
 };
 
-use crate::config::Config;
 use crate::config::network::{DropFirst, NetworkPlan, PlanError, PlannedLink, Topology};
-use crate::config::{AutomaticResign, Network};
+use crate::config::{AutomaticResign, Config, ConfigError, Network};
 use crate::fom_files::FomFiles;
 use crate::machine::{Input, Machine, Output};
 use crate::machine_memory::machine_memory;
@@ -28,6 +27,9 @@ pub enum KernelError {
     /// The settings of the network are invalid.
     #[error(transparent)]
     Network(#[from] kernel::NetworkError),
+    /// The access policy cannot be used.
+    #[error(transparent)]
+    Policy(#[from] ConfigError),
     /// The state of the node cannot be used.
     #[error(transparent)]
     State(#[from] StateError),
@@ -40,7 +42,7 @@ pub enum KernelError {
 /// no state: see [`kernel_with`].
 ///
 /// # Errors
-/// The settings of the network are invalid.
+/// The settings of the network are invalid, or the access policy is.
 pub fn kernel(config: &Config) -> Result<Kernel, KernelError> {
     kernel_with(config, None)
 }
@@ -49,16 +51,16 @@ pub fn kernel(config: &Config) -> Result<Kernel, KernelError> {
 /// [`Node`](crate::Node) that drives the kernel, by [`with_state`](crate::Node::with_state).
 ///
 /// # Errors
-/// The settings of the network are invalid, or the file is damaged.
+/// The settings of the network are invalid, the access policy is, or the file is damaged.
 pub fn kernel_with(config: &Config, file: Option<&StateFile>) -> Result<Kernel, KernelError> {
     let source = Box::new(FomFiles::new(&config.fom));
     match &config.network {
-        None => Ok(Kernel::new(settings(config), source)),
+        None => Ok(Kernel::new(settings(config)?, source)),
         Some(network) => {
             let suffix = u16::try_from(getrandom::u32()? >> 16).unwrap_or_default();
             let mut network = network_settings(&config.network_name(suffix), network)?;
             network.kept = state::kept(file)?;
-            Ok(Kernel::in_network(Moment::ZERO, settings(config), network, source)?)
+            Ok(Kernel::in_network(Moment::ZERO, settings(config)?, network, source)?)
         }
     }
 }
@@ -119,7 +121,8 @@ fn clock_millis() -> Option<u64> {
 }
 
 /// The part of a configuration that concerns the kernel.
-fn settings(config: &Config) -> kernel::Config {
+fn settings(config: &Config) -> Result<kernel::Config, ConfigError> {
+    let policy = config.access.read_policy()?;
     // A session takes from the federate's queue only enough to keep its socket busy, because
     // callbacks can be dropped only in the queue. The session's own limit leaves room for the
     // messages that a resume repeats.
@@ -145,7 +148,6 @@ fn settings(config: &Config) -> kernel::Config {
         ..defaults
     };
     let rti = rti::Config {
-        password: config.access.password.clone(),
         queue_bytes_max: config.limits.queue,
         federations_max: config.limits.federations,
         automatic_resign: resign_action(config.federation.automatic_resign),
@@ -157,16 +159,17 @@ fn settings(config: &Config) -> kernel::Config {
         },
         ..rti::Config::default()
     };
-    kernel::Config {
+    Ok(kernel::Config {
         rti,
         sessions,
         closed_window: config.session.closed_window,
         unjoined_window: config.session.unjoined_window,
+        policy,
         passwords_wrong_max: config.access.wrong_passwords,
         password_window: config.access.password_window,
         memory_bytes_max: config.limits.memory.of_machine(machine_memory()),
         input_pause_max: config.session.message_timeout,
-    }
+    })
 }
 
 fn resign_action(directive: AutomaticResign) -> rti::ResignAction {
@@ -193,6 +196,7 @@ impl Machine for Kernel {
     fn handle(&mut self, now: Moment, input: Input<'_>) {
         match input {
             Input::Opened { conn, address, session_id } => self.handle_open(now, conn, address, session_id),
+            Input::Secured { conn, certificate } => self.handle_secured(conn, certificate),
             Input::Bytes { conn, bytes } => self.handle_bytes(now, conn, bytes),
             Input::Closed { conn } => self.handle_closed(now, conn),
             Input::Timeout => self.handle_timeout(now),
@@ -201,6 +205,8 @@ impl Machine for Kernel {
             Input::Group(input) => self.handle_group(now, input),
             Input::Persisted { revision } => self.handle_persisted(now, revision),
             Input::JobDone(done) => self.finish_job(now, done),
+            Input::PasswordVerdict(verdict) => self.finish_password_check(now, verdict),
+            Input::Policy(policy) => self.set_policy(now, policy),
         }
     }
 
@@ -210,6 +216,8 @@ impl Machine for Kernel {
             .or_else(|| self.poll_group().map(Output::Group))
             .or_else(|| self.poll_released().map(Output::Released))
             .or_else(|| self.poll_ready().map(Output::Ready))
+            .or_else(|| self.poll_access_record().map(Output::Access))
+            .or_else(|| self.poll_password_check().map(Output::PasswordCheck))
             .or_else(|| self.poll_job().map(|job| Output::Job(Box::new(job))))
     }
 

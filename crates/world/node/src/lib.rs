@@ -17,11 +17,13 @@
 //! assert_eq!(stats.accepted_connections, 0);
 //! ```
 
+mod audit;
 pub mod config;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 pub mod driver;
 mod emulation;
+mod file_stamp;
 mod fom_files;
 mod hub;
 mod kernel_machine;

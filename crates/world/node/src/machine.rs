@@ -5,7 +5,10 @@ use std::time::Duration;
 use base::{Address, Moment};
 use bytes::{Bytes, BytesMut};
 use fedpro::server::{ConnId, Transmit};
-use kernel::{GroupFrame, GroupInput, GroupOutput, Job, JobDone, LinkInput, LinkOutput, Persist};
+use kernel::{
+    AccessRecord, Certificate, GroupFrame, GroupInput, GroupOutput, Job, JobDone, LinkInput, LinkOutput,
+    PasswordCheck, PasswordVerdict, Persist, Policy,
+};
 use overlay::LinkId;
 
 /// An input of a [`Machine`].
@@ -18,6 +21,13 @@ pub enum Input<'a> {
         address: Address,
         /// The id of the session that it may open: drawn at random, not zero.
         session_id: u64,
+    },
+    /// A connection encrypts. This comes before its first bytes.
+    Secured {
+        /// The connection.
+        conn: ConnId,
+        /// The verified certificate of its peer, if that has one.
+        certificate: Option<Certificate>,
     },
     /// A connection received bytes, cut anywhere.
     Bytes {
@@ -46,6 +56,10 @@ pub enum Input<'a> {
     },
     /// A job of [`Output::Job`] is done.
     JobDone(JobDone),
+    /// The password of [`Output::PasswordCheck`] is right or wrong.
+    PasswordVerdict(PasswordVerdict),
+    /// The access policy has changed.
+    Policy(Policy),
 }
 
 /// An output of a [`Machine`].
@@ -61,6 +75,10 @@ pub enum Output {
     Released(ConnId),
     /// A connection has data to write, or must be closed.
     Ready(ConnId),
+    /// A decision for the audit log.
+    Access(AccessRecord),
+    /// A password to be verified on another thread, one at a time.
+    PasswordCheck(PasswordCheck),
     /// Work for another thread. It comes after all other outputs.
     Job(Box<Job>),
 }

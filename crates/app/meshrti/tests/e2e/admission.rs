@@ -6,6 +6,7 @@ use federate::hla::api::{self, Credentials, Message as _, call_request, call_res
 use federate::{Federate, plain_text_password};
 use fedpro::frame::{Control, Message, NewSessionReason};
 
+use crate::access::hash;
 use crate::common::helper::Helper;
 use crate::common::raw::{Raw, call, control};
 use crate::common::server::run;
@@ -89,10 +90,15 @@ async fn guess(server: &Server, password: &str) -> Result<(), String> {
 
 #[tokio::test]
 async fn passwords_are_not_guessed_by_the_thousand() {
-    let server =
-        Server::configured("[access]\npassword = \"right\"\nwrong-passwords = 5\npassword-window = \"3s\"");
+    let server = Server::configured(&format!(
+        "[access]\npassword = \"{}\"\nwrong-passwords = 5\npassword-window = \"3s\"",
+        hash("right")
+    ));
     for number in 0..5 {
-        assert_eq!(guess(&server, &format!("wrong {number}")).await, Err("wrong password".to_owned()));
+        assert_eq!(
+            guess(&server, &format!("wrong {number}")).await,
+            Err("wrong account or password".to_owned())
+        );
     }
     for password in ["wrong", "right"] {
         let details = guess(&server, password).await.unwrap_err();
@@ -105,7 +111,7 @@ async fn passwords_are_not_guessed_by_the_thousand() {
     soon(federate.list_federation_executions()).await.unwrap();
     eventually("it is logged", || {
         let log = server.log();
-        log.matches("wrong password").count() >= 6 && log.contains("too many wrong passwords")
+        log.matches("wrong account or password").count() >= 5 && log.contains("too many wrong passwords")
     })
     .await;
     assert!(!server.log().contains("wrong 3"), "no password is ever logged");

@@ -4,6 +4,7 @@ use std::net::TcpListener;
 
 use serde_json::Value;
 
+use crate::access::hash;
 use crate::common::server::{Folder, lasting_listener, run};
 use crate::common::{RANGE, Server, create_and_join, options};
 
@@ -53,7 +54,7 @@ fn ping_measures() {
 
 #[test]
 fn a_password_comes_from_a_file_or_the_environment() {
-    let server = Server::configured("[access]\npassword = \"open sesame\"");
+    let server = Server::configured(&format!("[access]\npassword = \"{}\"", hash("open sesame")));
     let folder = Folder::new();
     let (right, wrong) = (folder.write("right", "open sesame\n"), folder.write("wrong", "sesame"));
     for command in ["ping", "status"] {

@@ -5,6 +5,7 @@
 
 #![allow(clippy::print_stderr)] // a failed test shows the server's log
 
+mod access;
 mod addresses;
 mod admission;
 mod carriers;

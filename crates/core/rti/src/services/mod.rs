@@ -6,6 +6,7 @@
 //! checks of handles follow, and then those of state. A service that fails has had no effect.
 
 pub(crate) mod admission;
+pub(crate) mod authorization;
 pub(crate) mod connection;
 mod declaration;
 mod distribution;

@@ -16,6 +16,7 @@
 //! directories = ["/usr/share/foms"]
 //! ```
 
+mod access;
 mod error;
 mod listen;
 mod memory;
@@ -30,6 +31,7 @@ use std::time::Duration;
 use carrier::ServerTls;
 use serde::Deserialize;
 
+pub use access::{Access, Permission, read_policy};
 pub use error::{ConfigError, in_words};
 pub use listen::{DEFAULT_PORT, ListenAddress, ListenAddressError};
 pub use memory::MemoryLimit;
@@ -170,28 +172,6 @@ impl Limits {
     /// The number of sessions reserved for addresses without a session.
     pub fn reserved_sessions(&self) -> usize {
         self.reserved_sessions.unwrap_or(self.sessions / 16)
-    }
-}
-
-/// `[access]`: the federates that may connect.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Access {
-    /// If set, a federate must connect with credentials of type HLAplainTextPassword and this
-    /// password. The password crosses the network unencrypted. Default: none; every federate may
-    /// connect.
-    pub password: Option<String>,
-    /// Wrong passwords that one address may try in `password-window`. It is then refused until the
-    /// window is over. Default 10.
-    pub wrong_passwords: u32,
-    /// Length of the window in which wrong passwords count. Default `60s`.
-    #[serde(deserialize_with = "units::duration")]
-    pub password_window: Duration,
-}
-
-impl Default for Access {
-    fn default() -> Self {
-        Self { password: None, wrong_passwords: 10, password_window: Duration::from_secs(60) }
     }
 }
 
@@ -339,8 +319,9 @@ impl Config {
         if let Some(Network { tls, .. }) = &mut config.network {
             tls.files_mut().for_each(|file| *file = base.join(&file));
         }
+        config.access.files_mut().for_each(|file| *file = base.join(&file));
         if let Some(tls) = &mut config.tls {
-            tls.files().for_each(|file| *file = base.join(&file));
+            tls.files_mut().for_each(|file| *file = base.join(&file));
         }
         Ok(config)
     }
@@ -352,6 +333,7 @@ impl Config {
     pub fn parse(text: &str, file: &str) -> Result<Self, ConfigError> {
         let config: Self = toml::from_str(text).map_err(|e| ConfigError::located(file, text, &e))?;
         config.check().map_err(|what| ConfigError::whole(file, what))?;
+        config.access.check(text, file)?;
         if let Some(network) = &config.network {
             network::check(network, text, file)?;
         }
@@ -413,9 +395,7 @@ impl Config {
                 self.limits.sessions
             ));
         }
-        if self.access.wrong_passwords == 0 {
-            return Err("`access.wrong-passwords` is 0: no federate could ever connect".into());
-        }
+        self.access.check_limits()?;
         for (key, value) in [
             ("session.handshake-timeout", Some(self.session.handshake_timeout)),
             ("session.connect-timeout", Some(self.session.connect_timeout)),

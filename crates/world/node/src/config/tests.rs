@@ -89,6 +89,20 @@ fn values_that_make_no_node_are_refused() {
 }
 
 #[test]
+fn a_password_is_a_hash_and_has_no_policy_beside_it() {
+    let text = error("[access]\npassword = \"secret\"");
+    assert!(text.starts_with("meshrti.toml:2:12\n2 | password = \"secret\""), "{text}");
+    assert!(text.contains("this is no Argon2id hash") && text.contains("`meshrti access hash`"), "{text}");
+    let both = "[access]\npassword = \"$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$CTFhFdXPJO1\"\npolicy = \"p\"";
+    assert!(error(both).contains("there is no other one"), "{}", error(both));
+    assert!(error("[access]\naudit-size = \"1KiB\"").contains("`access.audit-size` is 1024"));
+    assert!(error("[access]\nunencrypted-passwords = true").contains("unencrypted-passwords = true"));
+    let missing = Config::parse("[access]\npolicy = \"/nowhere/access.toml\"", "meshrti.toml").unwrap();
+    let why = missing.access.read_policy().unwrap_err().to_string();
+    assert!(why.contains("/nowhere/access.toml") && why.contains("cannot be read"), "{why}");
+}
+
+#[test]
 fn the_share_of_an_address_follows_the_sessions() {
     let limits = |text: &str| Config::parse(text, "meshrti.toml").unwrap().limits;
     let shares = |text| (limits(text).sessions_per_address(), limits(text).reserved_sessions());

@@ -34,8 +34,13 @@ pub enum ClientCertificates {
 
 impl Tls {
     /// The files.
-    pub(super) fn files(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+    pub(super) fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
         [&mut self.certificate, &mut self.key].into_iter().chain(&mut self.client_authority)
+    }
+
+    /// The files.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        [&self.certificate, &self.key].into_iter().chain(&self.client_authority)
     }
 
     /// Reads the files.

@@ -1,5 +1,6 @@
 //! Listening sockets.
 
+use std::cell::RefCell;
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -35,8 +36,11 @@ pub struct BindError {
 pub(super) struct FederateListener {
     socket: TcpListener,
     carriers: Listening,
-    tls: Option<ServerTls>,
+    tls: SharedTls,
 }
+
+/// The certificate for connections that encrypt. It is replaced when its file changes.
+pub(super) type SharedTls = Rc<RefCell<Option<ServerTls>>>;
 
 impl FederateListener {
     /// The address that the system gave it.
@@ -53,12 +57,12 @@ impl FederateListener {
 /// Opens the listening sockets of one address. `tls` is for connections that encrypt.
 pub(super) async fn bind(
     address: &ListenAddress,
-    tls: Option<&ServerTls>,
+    tls: &SharedTls,
 ) -> Result<Vec<FederateListener>, BindError> {
     let fail = |source| BindError { address: address.to_string(), source };
     let carriers = address.carriers;
     let sockets = tcp_listeners(&address.host, address.port).await.map_err(fail)?;
-    let listener = |socket| FederateListener { socket, carriers, tls: tls.cloned() };
+    let listener = |socket| FederateListener { socket, carriers, tls: Rc::clone(tls) };
     Ok(sockets.into_iter().map(listener).collect())
 }
 
@@ -81,7 +85,7 @@ pub(super) async fn accept<M: Machine + 'static>(
                     hub.core.borrow_mut().stats.refused_connections += 1;
                     warn!(%peer, limit = connections_max, "connection refused: limits.connections are open");
                 } else {
-                    let filter = Filter::server(listener.carriers, listener.tls.as_ref());
+                    let filter = Filter::server(listener.carriers, listener.tls.borrow().as_ref());
                     connection::start(&hub, stream, peer, filter);
                 }
             }

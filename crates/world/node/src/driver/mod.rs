@@ -12,6 +12,7 @@
 mod accept;
 mod background;
 mod connection;
+mod keep_files;
 mod persist;
 mod run;
 

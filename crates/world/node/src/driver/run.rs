@@ -10,8 +10,10 @@ use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::task::{JoinError, JoinSet};
 use tracing::{info, warn};
 
-use super::accept::{self, BindError, FederateListener};
+use super::accept::{self, BindError, FederateListener, SharedTls};
+use super::keep_files::{KeptFiles, keep_files};
 use super::persist::keep_state;
+use crate::audit::Audit;
 use crate::config::Config;
 use crate::hub::NodeStats;
 use crate::hub::{Hub, Sizes};
@@ -46,6 +48,8 @@ pub struct Node<M> {
     links: LinkContext,
     multicast: Option<crate::url::MulticastUrl>,
     state: Option<StateFile>,
+    files: KeptFiles,
+    tls: SharedTls,
 }
 
 impl<M: Machine + 'static> Node<M> {
@@ -93,16 +97,21 @@ impl<M: Machine + 'static> Node<M> {
             link_tasks::check_multicast(url).map_err(fail)?;
         }
         let mut listeners = Vec::new();
+        let files = KeptFiles::of(config);
         let tls = config.server_tls().map_err(|why| BindError {
             address: "the addresses for federates".to_owned(),
             source: std::io::Error::other(why),
         })?;
+        let tls = SharedTls::new(RefCell::new(tls));
+        let audit =
+            Audit::of(config).map_err(|source| BindError { address: "the audit log".to_owned(), source })?;
         for address in &config.listen {
-            listeners.extend(accept::bind(address, tls.as_ref()).await?);
+            listeners.extend(accept::bind(address, &tls).await?);
         }
         let addresses = listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
         let sizes = Sizes { read: config.limits.read, write: config.limits.write };
         let hub = Rc::new(Hub::new(machine, sizes));
+        hub.core.borrow_mut().audit = audit;
         tell_addresses(&hub, &network.advertise, &link_listeners);
         Ok(Self {
             hub,
@@ -114,6 +123,8 @@ impl<M: Machine + 'static> Node<M> {
             links,
             multicast: network.multicast,
             state: None,
+            files,
+            tls,
         })
     }
 
@@ -176,6 +187,8 @@ impl<M: Machine + 'static> Node<M> {
             links,
             multicast,
             state,
+            files,
+            tls,
         } = self;
         for listener in &listeners {
             if let Ok(address) = listener.local_addr() {
@@ -186,6 +199,7 @@ impl<M: Machine + 'static> Node<M> {
         for listener in listeners {
             tasks.spawn_local(accept::accept(Rc::clone(&hub), listener, connections_max));
         }
+        tasks.spawn_local(keep_files(Rc::clone(&hub), files, tls));
         let links = Rc::new(links);
         for listener in link_listeners {
             info!(address = listener.url(), "listening for nodes");
@@ -229,8 +243,17 @@ impl<M: Machine + 'static> Node<M> {
             keeping.abort();
         }
         jobs_abort.abort();
-        hub.core.borrow().stats
+        finish(&hub)
     }
+}
+
+/// Completes the audit log. Returns the counters.
+fn finish<M: Machine>(hub: &Hub<M>) -> NodeStats {
+    let audit = hub.core.borrow_mut().audit.take();
+    if let Some(audit) = audit {
+        audit.finish();
+    }
+    hub.core.borrow().stats
 }
 
 /// Tells the machine the URLs at which others reach it.

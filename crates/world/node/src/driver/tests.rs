@@ -81,7 +81,7 @@ impl Machine for Chorus {
             Input::Closed { conn } => assert!(self.queues.remove(&conn).is_some(), "closed once"),
             Input::Timeout => self.ring(now),
             Input::Shutdown => self.say_goodbye(),
-            Input::Link(_) | Input::Group(_) | Input::Persisted { .. } | Input::JobDone(_) => {}
+            _ => {}
         }
     }
 

@@ -3,8 +3,9 @@
 use std::task::Waker;
 
 use bytes::{Buf as _, BytesMut};
-use carrier::{CarrierError, Filter, Flow};
+use carrier::{CarrierError, Filter, Flow, PeerCertificate};
 use fedpro::server::ConnId;
+use kernel::Certificate;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use socket2::SockRef;
 use tokio::net::tcp::OwnedWriteHalf;
@@ -31,6 +32,8 @@ pub(crate) struct Outbound {
     pub(crate) socket: OwnedWriteHalf,
     /// Between the socket and the machine; `None` if the octets of both are the same.
     filter: Option<Box<Filter>>,
+    /// The machine knows that the connection encrypts.
+    is_secured: bool,
     /// The filter has said that nothing more will be sent.
     is_closed: bool,
     /// Bytes that a full socket did not accept.
@@ -51,6 +54,7 @@ impl Outbound {
         Self {
             socket,
             filter: filter.map(Box::new),
+            is_secured: false,
             is_closed: false,
             unsent: BytesMut::new(),
             close_after: false,
@@ -81,6 +85,14 @@ impl Outbound {
             Err(error) => self.end = Some(End::Refused(error)),
         }
         messages
+    }
+
+    /// The certificate of the peer, at the first call after the connection's encryption began.
+    pub(crate) fn newly_secured(&mut self) -> Option<Option<Certificate>> {
+        let filter = self.filter.as_ref().filter(|filter| !self.is_secured && filter.is_secured())?;
+        self.is_secured = true;
+        let certificate = filter.certificate();
+        Some(certificate.map(|PeerCertificate { digest, names }| Certificate { digest, names }))
     }
 
     /// Replaces whole messages by the octets that carry them. `spare` is empty before and afterwards.

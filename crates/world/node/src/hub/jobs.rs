@@ -1,32 +1,65 @@
-//! The thread for jobs: work that would keep everybody waiting. The machine continues while it
-//! runs.
+//! Threads for work that would keep everybody waiting: object models, and passwords. The machine
+//! continues while it runs.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use kernel::{Job, JobDone};
+use kernel::{Job, JobDone, PasswordCheck, PasswordVerdict};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tracing::{error, warn};
 
-/// The outcomes of jobs. At most one is queued, because a machine hands out one job at a time.
-pub(crate) type Done = UnboundedReceiver<JobDone>;
-
-/// A thread that runs jobs in order. It is started by the first job.
-pub(crate) struct Worker {
-    jobs: Option<Sender<Job>>,
-    done: UnboundedSender<JobDone>,
+/// Work for a thread.
+pub(crate) trait Work: Send + 'static {
+    /// The purpose of the thread, which is its name.
+    const PURPOSE: &'static str;
+    /// The outcome.
+    type Done: Send + 'static;
+    /// Does the work. A panic costs only the call that needs it.
+    fn run(self) -> Self::Done;
 }
 
-impl Worker {
-    /// A worker, and the receiver of the outcomes of its jobs.
-    pub(crate) fn new() -> (Self, Done) {
+impl Work for Job {
+    const PURPOSE: &'static str = "fom modules";
+    type Done = JobDone;
+
+    fn run(self) -> JobDone {
+        let id = self.id();
+        catch_unwind(AssertUnwindSafe(|| Job::run(self)))
+            .unwrap_or_else(|panic| JobDone::panicked(id, panic_message(&*panic)))
+    }
+}
+
+impl Work for PasswordCheck {
+    const PURPOSE: &'static str = "passwords";
+    type Done = PasswordVerdict;
+
+    fn run(self) -> PasswordVerdict {
+        catch_unwind(AssertUnwindSafe(|| PasswordCheck::run(self))).unwrap_or_else(|panic| {
+            error!(reason = panic_message(&*panic), "a password could not be verified");
+            PasswordCheck::failed()
+        })
+    }
+}
+
+/// The outcomes of work. At most one is queued, because a machine hands out one piece at a time.
+pub(crate) type Done<W> = UnboundedReceiver<<W as Work>::Done>;
+
+/// A thread that works in order. It is started by the first piece of work.
+pub(crate) struct Worker<W: Work> {
+    jobs: Option<Sender<W>>,
+    done: UnboundedSender<W::Done>,
+}
+
+impl<W: Work> Worker<W> {
+    /// A worker, and the receiver of its outcomes.
+    pub(crate) fn new() -> (Self, Done<W>) {
         let (done, outcomes) = unbounded_channel();
         (Self { jobs: None, done }, outcomes)
     }
 
-    /// Queues a job. Dropping the worker ends its thread after the last job.
-    pub(crate) fn run(&mut self, job: Job) {
+    /// Queues a piece of work. Dropping the worker ends its thread after the last piece.
+    pub(crate) fn run(&mut self, job: W) {
         if self.jobs.is_none() {
             self.jobs = start(self.done.clone());
         }
@@ -35,17 +68,17 @@ impl Worker {
             None => Some(job),
         };
         if let Some(job) = refused {
-            warn!("the system gives no thread to read FOM modules on: everybody waits meanwhile");
+            warn!("the system gives no thread for {}: everybody waits meanwhile", W::PURPOSE);
             self.jobs = None;
             // A node that is stopping no longer receives outcomes.
-            let _ = self.done.send(run(job));
+            let _ = self.done.send(job.run());
         }
     }
 }
 
-fn start(done: UnboundedSender<JobDone>) -> Option<Sender<Job>> {
+fn start<W: Work>(done: UnboundedSender<W::Done>) -> Option<Sender<W>> {
     let (jobs, waiting) = channel();
-    let thread = std::thread::Builder::new().name("fom modules".to_owned());
+    let thread = std::thread::Builder::new().name(W::PURPOSE.to_owned());
     match thread.spawn(move || work(&waiting, &done)) {
         Ok(_) => Some(jobs),
         Err(error) => {
@@ -55,19 +88,12 @@ fn start(done: UnboundedSender<JobDone>) -> Option<Sender<Job>> {
     }
 }
 
-fn work(jobs: &Receiver<Job>, done: &UnboundedSender<JobDone>) {
+fn work<W: Work>(jobs: &Receiver<W>, done: &UnboundedSender<W::Done>) {
     while let Ok(job) = jobs.recv() {
-        if done.send(run(job)).is_err() {
+        if done.send(job.run()).is_err() {
             return;
         }
     }
-}
-
-/// Runs a job. A panic costs only the call that needs the job.
-fn run(job: Job) -> JobDone {
-    let id = job.id();
-    catch_unwind(AssertUnwindSafe(|| job.run()))
-        .unwrap_or_else(|panic| JobDone::panicked(id, panic_message(&*panic)))
 }
 
 fn panic_message(panic: &(dyn Any + Send)) -> String {
@@ -106,7 +132,7 @@ mod tests {
     #[tokio::test]
     async fn a_job_runs_on_the_thread_and_its_outcome_comes_back() {
         let mut rti = waiting();
-        let (mut worker, mut done) = Worker::new();
+        let (mut worker, mut done) = Worker::<Job>::new();
         worker.run(rti.poll_job().expect("a job"));
         let outcome = done.recv().await.expect("it is done");
         assert!(rti.finish_job(Moment::ZERO, outcome).is_none());

@@ -12,11 +12,12 @@ use base::{Address, Moment};
 use bytes::{Bytes, BytesMut};
 use carrier::Filter;
 use fedpro::server::ConnId;
-use kernel::Persist;
+use kernel::{Certificate, Job, PasswordCheck, Persist};
 use tokio::net::tcp::OwnedWriteHalf;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 
+use crate::audit::Audit;
 use crate::link::{Groups, Links};
 use crate::machine::{Input, Machine, Output};
 use connections::{End, Outbound, Table, send};
@@ -54,8 +55,8 @@ pub(crate) struct Hub<M> {
     pub(crate) lingering: Rc<Cell<usize>>,
     /// The moment for which the timer is set.
     armed: Cell<Moment>,
-    /// The receiver of the outcomes of jobs, until its task takes it.
-    done: Cell<Option<Done>>,
+    /// The receivers of the outcomes of work, until their task takes them.
+    done: Cell<Option<(Done<Job>, Done<PasswordCheck>)>>,
 }
 
 /// The mutable part of a [`Hub`].
@@ -67,7 +68,10 @@ pub(crate) struct Core<M> {
     /// The channel to the task that stores states.
     pub(crate) persist: Option<UnboundedSender<Persist>>,
     pub(crate) stats: NodeStats,
-    worker: Worker,
+    jobs: Worker<Job>,
+    passwords: Worker<PasswordCheck>,
+    /// Decisions about access are written to it.
+    pub(crate) audit: Option<Audit>,
     pub(crate) read_buffer: BytesMut,
     write_buffer: BytesMut,
     /// The octets that carry the content of `write_buffer`, where that is not the same.
@@ -77,7 +81,7 @@ pub(crate) struct Core<M> {
 
 impl<M: Machine> Hub<M> {
     pub(crate) fn new(machine: M, sizes: Sizes) -> Self {
-        let (worker, done) = Worker::new();
+        let ((jobs, jobs_done), (passwords, passwords_done)) = (Worker::new(), Worker::new());
         Self {
             clock: Clock::start(),
             core: RefCell::new(Core {
@@ -87,7 +91,9 @@ impl<M: Machine> Hub<M> {
                 groups: Groups::default(),
                 persist: None,
                 stats: NodeStats::default(),
-                worker,
+                jobs,
+                passwords,
+                audit: None,
                 read_buffer: BytesMut::new(),
                 write_buffer: BytesMut::new(),
                 carrier_buffer: BytesMut::new(),
@@ -97,7 +103,7 @@ impl<M: Machine> Hub<M> {
             departed: Notify::new(),
             lingering: Rc::default(),
             armed: Cell::new(Moment::MAX),
-            done: Cell::new(Some(done)),
+            done: Cell::new(Some((jobs_done, passwords_done))),
         }
     }
 
@@ -138,7 +144,10 @@ impl<M: Machine> Hub<M> {
 
     /// Passes the bytes read from `conn` to the machine, and acknowledges them.
     pub(crate) fn receive(&self, conn: ConnId) {
-        let bytes = self.core.borrow_mut().take_read(conn);
+        let (bytes, secured) = self.core.borrow_mut().take_read(conn);
+        if let Some(certificate) = secured {
+            self.handle(Input::Secured { conn, certificate });
+        }
         if !bytes.is_empty() {
             self.act_for(Some(conn), |machine, now| machine.handle(now, Input::Bytes { conn, bytes }));
         }
@@ -187,11 +196,15 @@ impl<M: Machine> Hub<M> {
         }
     }
 
-    /// Passes the outcomes of jobs to the machine. Never ends.
+    /// Passes the outcomes of work on other threads to the machine. Never ends.
     pub(crate) async fn finish_jobs(&self) {
-        let Some(mut done) = self.done.take() else { return };
-        while let Some(done) = done.recv().await {
-            self.handle(Input::JobDone(done));
+        let Some((mut jobs, mut passwords)) = self.done.take() else { return };
+        loop {
+            tokio::select! {
+                Some(done) = jobs.recv() => self.handle(Input::JobDone(done)),
+                Some(verdict) = passwords.recv() => self.handle(Input::PasswordVerdict(verdict)),
+                else => return,
+            }
         }
     }
 
@@ -226,8 +239,9 @@ impl<M: Machine> Core<M> {
         }
     }
 
-    /// Takes the bytes read from `conn` out of the read buffer. Returns those for the machine.
-    fn take_read(&mut self, conn: ConnId) -> Bytes {
+    /// Takes the bytes read from `conn` out of the read buffer. Returns those for the machine and, when
+    /// the connection has just begun to encrypt, the certificate of its peer.
+    fn take_read(&mut self, conn: ConnId) -> (Bytes, Option<Option<Certificate>>) {
         self.stats.reads += 1;
         self.stats.read_bytes += self.read_buffer.len() as u64;
         let read = if self.read_buffer.len() <= self.sizes.read / COPY_OUT_PART {
@@ -237,11 +251,12 @@ impl<M: Machine> Core<M> {
         } else {
             self.read_buffer.split()
         };
-        let Some(outbound) = self.table.get_mut(conn) else { return Bytes::new() };
+        let Some(outbound) = self.table.get_mut(conn) else { return (Bytes::new(), None) };
         outbound.acknowledged = false;
         let bytes = outbound.decode(read);
+        let secured = outbound.newly_secured();
         self.write_carrier(conn);
-        bytes.freeze()
+        (bytes.freeze(), secured)
     }
 
     /// Writes what the carrier of `conn` itself has to send, unless its socket is full.
@@ -287,7 +302,13 @@ impl<M: Machine> Core<M> {
                         self.write_to(now, origin);
                     }
                 }
-                Some(Output::Job(job)) => self.worker.run(*job),
+                Some(Output::Access(record)) => {
+                    if let Some(audit) = &mut self.audit {
+                        audit.write(record);
+                    }
+                }
+                Some(Output::PasswordCheck(check)) => self.passwords.run(check),
+                Some(Output::Job(job)) => self.jobs.run(*job),
                 // The write may make room in the origin's queue, and the machine may then have more
                 // to send to anybody.
                 None => match waiting.take() {

@@ -12,9 +12,8 @@
 //!
 //! The machines exchange names later. The overlay compares them with [`Proof::names`].
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, verify_server_cert_signed_by_trust_anchor, verify_server_name};
@@ -30,6 +29,7 @@ use rustls::{DigitallySignedStruct, DistinguishedName, RootCertStore, SignatureS
 use super::Fingerprint;
 use super::alerts::in_words;
 use crate::config::network::LinkTls;
+use crate::file_stamp::{FileStamp, stamps};
 
 /// The name of the protocol in the TLS handshake (ALPN).
 const PROTOCOL: &[u8] = b"meshrti-link/1";
@@ -42,18 +42,7 @@ pub(crate) struct Keys {
     provider: Arc<CryptoProvider>,
     server: Arc<rustls::ServerConfig>,
     /// The files as they were before they were read.
-    stamps: Vec<Stamp>,
-}
-
-/// The length of a file and when it was last written; `None` for one that cannot be read.
-type Stamp = Option<(u64, SystemTime)>;
-
-fn stamps(settings: &LinkTls) -> Vec<Stamp> {
-    let stamp = |path: &PathBuf| {
-        let metadata = std::fs::metadata(path).ok()?;
-        Some((metadata.len(), metadata.modified().ok()?))
-    };
-    settings.files().map(stamp).collect()
+    stamps: Vec<FileStamp>,
 }
 
 /// The authorities that a node trusts, and what they have revoked.
@@ -91,7 +80,7 @@ impl Proof {
 impl Keys {
     /// The configured keys. Without a certificate, it makes one that lives as long as the process.
     pub(crate) fn new(settings: &LinkTls) -> Result<Self, String> {
-        let stamps = stamps(settings); // first: a file that changes meanwhile is to be read again
+        let stamps = stamps(settings.files()); // first: a file that changes meanwhile is to be read again
         let (certificates, key) = match (&settings.certificate, &settings.key) {
             (Some(certificate), Some(key)) => (read_certificates(certificate)?, read_key(key)?),
             _ => make()?,
@@ -120,7 +109,7 @@ impl Keys {
 
     /// Whether the files are those that these keys were read from.
     pub(crate) fn is_current(&self, settings: &LinkTls) -> bool {
-        self.stamps == stamps(settings)
+        self.stamps == stamps(settings.files())
     }
 
     /// Whether the peer of every link is checked.

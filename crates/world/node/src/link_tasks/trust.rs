@@ -10,13 +10,11 @@ use tokio::time::Instant;
 use tracing::warn;
 
 use crate::config::network::LinkTls;
+use crate::file_stamp::LOOK;
 use crate::hub::Hub;
 use crate::link::keys::Keys;
 use crate::link::{LinkContext, LinkId};
 use crate::machine::Machine;
-
-/// How often the files are looked at.
-const LOOK: Duration = Duration::from_secs(2);
 
 /// How often all certificates are checked although no file has changed: they may have expired.
 const CHECK: Duration = Duration::from_secs(60);

@@ -1,0 +1,123 @@
+//! `[access]`: who may connect, and what federates may do.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kernel::Policy;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{ConfigError, units};
+
+/// `[access]`: who may connect, and what federates may do. Without `password` and `policy` everybody
+/// may do anything.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Access {
+    /// The Argon2id hash of a password, as `meshrti access hash` makes it. Federates that know the
+    /// password may do anything, and no others may connect. For more than one account use `policy`. Default: none.
+    pub password: Option<Spanned<String>>,
+    /// The file with the access policy. It is read again when it changes. A relative path is relative
+    /// to the configuration file. Default: none.
+    pub policy: Option<PathBuf>,
+    /// Whether a password may come from another host over a connection that does not encrypt, where
+    /// others can read it. Default `refused`.
+    pub unencrypted_passwords: Permission,
+    /// Wrong passwords that one address may try in `password-window`. It is then refused until the
+    /// window is over. Default 10.
+    pub wrong_passwords: u32,
+    /// Length of the window in which wrong passwords count. Default `60s`.
+    #[serde(deserialize_with = "units::duration")]
+    pub password_window: Duration,
+    /// The file to which each decision is appended, a line of JSON each. Default: none.
+    pub audit: Option<PathBuf>,
+    /// Size at which the file is renamed, and a new one begun. Default `16MiB`.
+    #[serde(deserialize_with = "units::size")]
+    pub audit_size: usize,
+    /// Renamed files that are kept: `FILE.1` is the latest. Default 9.
+    pub audit_files: usize,
+}
+
+/// Whether something that weakens the security of a node is allowed. It has to be said in words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Permission {
+    /// It is allowed.
+    Allowed,
+    /// It is refused.
+    #[default]
+    Refused,
+}
+
+impl Default for Access {
+    fn default() -> Self {
+        Self {
+            password: None,
+            policy: None,
+            unencrypted_passwords: Permission::default(),
+            wrong_passwords: 10,
+            password_window: Duration::from_secs(60),
+            audit: None,
+            audit_size: 16 << 20,
+            audit_files: 9,
+        }
+    }
+}
+
+impl Access {
+    /// Whether federates need accounts.
+    pub fn is_controlled(&self) -> bool {
+        self.password.is_some() || self.policy.is_some()
+    }
+
+    /// The files.
+    pub(super) fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        self.policy.iter_mut().chain(&mut self.audit)
+    }
+
+    /// The policy: that of its file, or one for the password. `None`: everybody may do anything.
+    ///
+    /// # Errors
+    /// The file cannot be read, or makes no sense.
+    pub fn read_policy(&self) -> Result<Option<Policy>, ConfigError> {
+        let policy = match (&self.policy, &self.password) {
+            (Some(path), _) => read_policy(path)?,
+            (None, Some(hash)) => Policy::of_password(hash.get_ref())
+                .map_err(|error| ConfigError::whole("access.password", error.message))?,
+            (None, None) => return Ok(None),
+        };
+        Ok(Some(policy.with_unencrypted_passwords(self.unencrypted_passwords == Permission::Allowed)))
+    }
+
+    /// Checks the password, which stands in `text` of `file`, and that there is no policy beside it.
+    pub(super) fn check(&self, text: &str, file: &str) -> Result<(), ConfigError> {
+        let Some(hash) = &self.password else { return Ok(()) };
+        let fail = |message| Err(ConfigError::spanned(file, text, message, Some(hash.span())));
+        if self.policy.is_some() {
+            return fail("`policy` has the passwords of its accounts: there is no other one".to_owned());
+        }
+        Policy::of_password(hash.get_ref()).map(drop).or_else(|error| fail(error.message))
+    }
+
+    /// Checks the limits.
+    pub(super) fn check_limits(&self) -> Result<(), String> {
+        if self.wrong_passwords == 0 {
+            return Err("`access.wrong-passwords` is 0: no federate could ever connect".into());
+        }
+        if self.audit_size < 4 << 10 {
+            return Err(format!("`access.audit-size` is {}, and should be 4KiB at least", self.audit_size));
+        }
+        Ok(())
+    }
+}
+
+/// Reads the file of an access policy.
+///
+/// # Errors
+/// The file cannot be read, or makes no sense. The error has the place.
+pub fn read_policy(path: &Path) -> Result<Policy, ConfigError> {
+    let text = std::fs::read_to_string(path).map_err(|error| ConfigError::unreadable(path, &error))?;
+    Policy::read(&text).map_err(|error| {
+        ConfigError::spanned(&path.display().to_string(), &text, super::in_words(&error.message), error.span)
+    })
+}
