@@ -2,6 +2,7 @@
 
 use crate::operation::Operation;
 use crate::right::Right;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// An account: an identity of federates, with its rights.
@@ -23,6 +24,8 @@ pub(crate) struct Proofs {
     pub(crate) password: Option<String>,
     /// Names in certificates of its federates.
     pub(crate) certificates: Vec<String>,
+    /// Claims that its tokens have.
+    pub(crate) token: Option<BTreeMap<String, String>>,
     /// It is the account of federates without credentials.
     pub(crate) nothing: bool,
 }
@@ -109,10 +112,13 @@ impl Account {
 
     /// The ways to prove that one is the account, in words. The hash of a password is not among them.
     pub fn proofs(&self) -> Vec<String> {
-        let Proofs { password, certificates, nothing } = &self.proofs;
+        let Proofs { password, certificates, token, nothing } = &self.proofs;
         let password = password.iter().map(|_| "password".to_owned());
         let certificates = certificates.iter().map(|name| format!("certificate of {name}"));
-        password.chain(certificates).chain(nothing.then(|| "none needed".to_owned())).collect()
+        let claims = token.iter().flatten().map(|(name, value)| format!("{name} = {value}"));
+        let claims: Vec<_> = claims.collect();
+        let token = token.iter().map(|_| format!("token with {}", claims.join(", ")));
+        password.chain(certificates).chain(token).chain(nothing.then(|| "none needed".to_owned())).collect()
     }
 
     /// Whether `other` is proved in the same way.

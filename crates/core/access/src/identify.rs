@@ -1,10 +1,11 @@
 //! The account of a federate, by what it proves.
 
 use crate::account::Account;
-use crate::password::{PASSWORD_BYTES_MAX, PasswordCheck, PasswordVerdict, fingerprint, is_same};
+use crate::check::{Check, CredentialsCheck, unauthorized, wrong_password};
+use crate::password::{PASSWORD_BYTES_MAX, PasswordCheck, fingerprint, is_same};
 use crate::policy::Policy;
 use hla::api::Credentials;
-use hla::encoding::{NO_CREDENTIALS, PLAIN_TEXT_PASSWORD, decode_plain_text_password};
+use hla::encoding::{BEARER_TOKEN, NO_CREDENTIALS, PLAIN_TEXT_PASSWORD, decode_plain_text_password};
 use hla::{Exception, RtiError};
 use std::sync::Arc;
 
@@ -22,14 +23,15 @@ pub struct Peer {
 pub enum Identity {
     /// It is this one.
     Known(Arc<Account>),
-    /// The password is to be verified first, see [`Policy::admit`].
-    Unverified(PasswordCheck),
+    /// The credentials are to be verified first, see [`Policy::admit`].
+    Unverified(CredentialsCheck),
 }
 
 /// The content of credentials.
 enum Proof {
     Nothing,
     Password(String),
+    Token(String),
 }
 
 /// Reads credentials. Missing credentials count as `HLAnoCredentials` (4.2).
@@ -46,8 +48,12 @@ fn read(credentials: Option<&Credentials>) -> Result<Proof, RtiError> {
             Ok(text) => Ok(Proof::Password(text)),
             Err(_) => invalid("HLAplainTextPassword does not hold an HLAunicodeString".to_owned()),
         },
+        BEARER_TOKEN => match std::str::from_utf8(&credentials.data) {
+            Ok(text) if text.is_ascii() => Ok(Proof::Token(text.to_owned())),
+            _ => invalid(format!("{BEARER_TOKEN} holds no ASCII text")),
+        },
         other => {
-            let known = "HLAnoCredentials or HLAplainTextPassword";
+            let known = "HLAnoCredentials, HLAplainTextPassword or JWT";
             invalid(format!("credentials of type `{other}`; this RTI takes {known}"))
         }
     }
@@ -61,34 +67,42 @@ pub fn check_form(credentials: Option<&Credentials>) -> Result<(), RtiError> {
     read(credentials).map(drop)
 }
 
-fn unauthorized(text: &'static str) -> RtiError {
-    RtiError::new(Exception::Unauthorized, text)
-}
-
-/// The refusal of a wrong account or password. It does not tell which of them was wrong.
-pub fn wrong_password() -> RtiError {
-    unauthorized("wrong account or password")
-}
-
 impl Policy {
     /// Finds the account of a federate: by its credentials; without them by its certificate; without
-    /// one the account for federates without credentials. A password has the form `ACCOUNT:PASSWORD`.
-    /// Without the name of an account it is that of the default account.
+    /// one the account for federates without credentials.
     ///
     /// # Errors
     /// InvalidCredentials: the credentials are malformed. Unauthorized: there is no such account, or a
-    /// password came unprotected from another host.
+    /// password or token came unprotected from another host.
     pub fn identify(&self, credentials: Option<&Credentials>, peer: &Peer) -> Result<Identity, RtiError> {
-        let Proof::Password(text) = read(credentials)? else { return self.of_peer(peer) };
+        let proof = read(credentials)?;
+        if matches!(proof, Proof::Nothing) {
+            return self.of_peer(peer);
+        }
         if peer.is_readable && !self.unencrypted_passwords {
             return Err(unauthorized(
-                "a password from another host must come encrypted, by tls:// or wss://; \
+                "a password or token from another host must come encrypted, by tls:// or wss://; \
                  the server does not look at this one",
             ));
         }
+        match proof {
+            Proof::Nothing => self.of_peer(peer),
+            Proof::Password(text) => self.of_password_text(&text),
+            Proof::Token(token) => match &self.token_keys {
+                None => Err(unauthorized("this RTI takes no tokens")),
+                Some(keys) => {
+                    let keys = Arc::clone(keys);
+                    Ok(Identity::Unverified(CredentialsCheck(Check::Token { token, keys })))
+                }
+            },
+        }
+    }
+
+    /// The account of a password: `ACCOUNT:PASSWORD`, or that of the default account.
+    fn of_password_text(&self, text: &str) -> Result<Identity, RtiError> {
         let (name, password) = match text.split_once(':') {
             Some((name, password)) if self.accounts.contains_key(name) => (Some(name), password),
-            _ => (self.default_account.as_deref(), text.as_str()),
+            _ => (self.default_account.as_deref(), text),
         };
         if password.len() > PASSWORD_BYTES_MAX {
             return Err(wrong_password());
@@ -107,7 +121,8 @@ impl Policy {
             return Ok(Identity::Known(Arc::clone(account)));
         }
         let account = account.map(|account| account.name().to_owned());
-        Ok(Identity::Unverified(PasswordCheck { password: password.to_owned(), hash, account }))
+        let check = PasswordCheck { password: password.to_owned(), hash, account };
+        Ok(Identity::Unverified(CredentialsCheck(Check::Password(check))))
     }
 
     /// The account of a federate without credentials.
@@ -122,28 +137,14 @@ impl Policy {
             return Ok(Identity::Known(Arc::clone(account)));
         }
         Err(match peer.names.is_empty() {
-            true => unauthorized("this RTI asks for a password or a certificate"),
+            true => unauthorized("this RTI asks for credentials or a certificate"),
             false => {
                 let names = peer.names.join(", ");
-                let text = format!("there are no credentials, and no account has this certificate ({names})");
-                RtiError::new(Exception::Unauthorized, text)
+                unauthorized(format!(
+                    "there are no credentials, and no account has this certificate ({names})"
+                ))
             }
         })
-    }
-
-    /// The account whose password was verified. It recognizes the password from now on. The policy may
-    /// have changed since the check began.
-    ///
-    /// # Errors
-    /// Unauthorized: the account or the password was wrong.
-    pub fn admit(&mut self, verdict: PasswordVerdict) -> Result<Arc<Account>, RtiError> {
-        let PasswordVerdict { right, fingerprint } = verdict;
-        let account = right.and_then(|(name, hash)| {
-            self.accounts.get(&name).filter(|account| account.proofs.password.as_deref() == Some(&*hash))
-        });
-        let account = Arc::clone(account.ok_or_else(wrong_password)?);
-        self.verified.insert(account.name().to_owned(), fingerprint);
-        Ok(account)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A [`Policy`] is a TOML file of accounts and roles. [`Policy::identify`] finds the account of a
 //! federate by its credentials or its certificate. A password takes long to verify, so it becomes a
-//! [`PasswordCheck`] for another thread. [`Account::decide`] is the reference authorizer
+//! [`CredentialsCheck`] for another thread, as does a token. [`Account::decide`] is the reference authorizer
 //! `HLAauthorizer` of the standard (IEEE 1516.1-2025, 4.2 to 4.11): whether an account may connect,
 //! create, destroy or join a federation execution. It also decides about declarations and other
 //! services. Decisions are made when a federate declares what it wants, never per update.
@@ -10,19 +10,23 @@
 //! The crate does no I/O and draws no random numbers.
 
 mod account;
+mod check;
 mod identify;
 mod operation;
 mod password;
 mod pattern;
 mod policy;
 mod right;
+mod token;
 mod words;
 
 pub use account::{Account, Decision, Limits, Rule};
-pub use identify::{Identity, Peer, check_form, wrong_password};
+pub use check::{CredentialsCheck, CredentialsVerdict, wrong_password};
+pub use identify::{Identity, Peer, check_form};
 pub use operation::{Operation, Topic};
-pub use password::{PASSWORD_BYTES_MAX, PasswordCheck, PasswordError, PasswordVerdict, hash_password};
+pub use password::{PASSWORD_BYTES_MAX, PasswordError, hash_password};
 pub use policy::{Policy, PolicyError};
+pub use token::{TOKEN_BYTES_MAX, TokenKeys};
 
 /// The name of the authorizer, as federates' configurations may give it.
 pub const AUTHORIZER: &str = "HLAauthorizer";

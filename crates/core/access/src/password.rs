@@ -88,8 +88,8 @@ pub(crate) fn is_same(a: &Fingerprint, b: &Fingerprint) -> bool {
     a.iter().zip(b).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
 }
 
-/// A password to be verified, which takes tens of milliseconds: work for another thread.
-pub struct PasswordCheck {
+/// A password to be verified, which takes tens of milliseconds.
+pub(crate) struct PasswordCheck {
     pub(crate) password: String,
     /// The hash to compare it with.
     pub(crate) hash: String,
@@ -99,7 +99,7 @@ pub struct PasswordCheck {
 }
 
 /// The outcome of a [`PasswordCheck`].
-pub struct PasswordVerdict {
+pub(crate) struct PasswordVerdict {
     /// The account, and the hash of its password, if the password is right.
     pub(crate) right: Option<(String, String)>,
     pub(crate) fingerprint: Fingerprint,
@@ -107,18 +107,13 @@ pub struct PasswordVerdict {
 
 impl PasswordCheck {
     /// Verifies the password.
-    pub fn run(self) -> PasswordVerdict {
+    pub(crate) fn run(self) -> PasswordVerdict {
         let Self { password, hash, account } = self;
         let parsed = PasswordHash::new(&hash).ok();
         let verified = parsed
             .is_some_and(|parsed| Argon2::default().verify_password(password.as_bytes(), &parsed).is_ok());
         let fingerprint = fingerprint(&hash, &password);
         PasswordVerdict { right: account.filter(|_| verified).map(|account| (account, hash)), fingerprint }
-    }
-
-    /// The outcome if the work could not be done: the password counts as wrong.
-    pub fn failed() -> PasswordVerdict {
-        PasswordVerdict { right: None, fingerprint: [0; 32] }
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::account::{Account, Limits, Proofs, Rule};
 use crate::password::{Fingerprint, check_hash};
 use crate::right::Right;
+use crate::token::TokenKeys;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -30,7 +31,9 @@ pub struct Policy {
     pub(crate) without_credentials: Option<String>,
     /// The account of passwords that name no account.
     pub(crate) default_account: Option<String>,
-    /// Whether a password may come from another host without encryption.
+    /// The keys that sign tokens.
+    pub(crate) token_keys: Option<Arc<TokenKeys>>,
+    /// Whether a password or token may come from another host without encryption.
     pub(crate) unencrypted_passwords: bool,
     /// The last verified password of each account.
     pub(crate) verified: BTreeMap<String, Fingerprint>,
@@ -53,6 +56,7 @@ struct File {
 struct AccountTable {
     password: Option<Spanned<String>>,
     certificate: Option<Spanned<Names>>,
+    token: Option<Spanned<BTreeMap<String, String>>>,
     #[serde(default)]
     roles: Vec<Spanned<String>>,
     #[serde(default)]
@@ -119,6 +123,13 @@ impl Policy {
         self
     }
 
+    /// The same policy, which takes tokens that these keys sign.
+    #[must_use]
+    pub fn with_token_keys(mut self, keys: Option<TokenKeys>) -> Self {
+        self.token_keys = keys.map(Arc::new);
+        self
+    }
+
     /// The account of this name.
     pub fn account(&self, name: &str) -> Option<&Arc<Account>> {
         self.accounts.get(name)
@@ -179,6 +190,7 @@ impl Reader<'_> {
             accounts,
             without_credentials: name(&self.file.without_credentials),
             default_account: name(&self.file.default_account),
+            token_keys: None,
             unencrypted_passwords: false,
             verified: BTreeMap::new(),
         })
@@ -203,13 +215,23 @@ impl Reader<'_> {
                 None => Vec::new(),
                 Some(names) => certificates(names)?,
             },
+            token: match &table.token {
+                None => None,
+                Some(claims) if claims.get_ref().is_empty() => {
+                    return fail(
+                        claims,
+                        "any token would do: name a claim, such as { sub = \"alice\" }".to_owned(),
+                    );
+                }
+                Some(claims) => Some(claims.get_ref().clone()),
+            },
             nothing: self.file.without_credentials.as_ref() == Some(key),
         };
         if proofs == Proofs::default() {
             return fail(
                 key,
                 format!(
-                    "nobody can be `{name}`: it has no password and no certificate, and `without-credentials` names another"
+                    "nobody can be `{name}`: it has no password, certificate or token, and `without-credentials` names another"
                 ),
             );
         }

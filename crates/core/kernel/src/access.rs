@@ -5,7 +5,7 @@ use crate::password_failures::PasswordFailures;
 use crate::report::{AccessReport, AccountReport, ReportQuery};
 use crate::{Config, Kernel};
 use ::access::{
-    self as accounts, Account, Identity, Operation, PasswordCheck, PasswordVerdict, Peer, Policy,
+    self as accounts, Account, CredentialsCheck, CredentialsVerdict, Identity, Operation, Peer, Policy,
 };
 use base::{Address, Moment, Serial31};
 use fedpro::server::{ConnId, Proof, SessionKey};
@@ -56,7 +56,7 @@ pub struct AccessRecord {
     pub reason: Option<String>,
 }
 
-/// A connect call whose password is yet to be verified.
+/// A connect call whose credentials are yet to be verified.
 struct WaitingConnect {
     caller: CallerId,
     call: Serial31,
@@ -69,11 +69,11 @@ pub(crate) struct Access {
     policy: Option<Policy>,
     /// The certificates of encrypted connections; `None` inside: without a certificate.
     encrypted: BTreeMap<ConnId, Option<Certificate>>,
-    /// Connect calls in the order of their arrival. The first one's password is being verified. There
-    /// is at most one for each session.
+    /// Connect calls in the order of their arrival. The first one's credentials are being verified.
+    /// There is at most one for each session.
     waiting: VecDeque<WaitingConnect>,
-    /// The password to be verified next.
-    check: Option<PasswordCheck>,
+    /// The credentials to be verified next.
+    check: Option<CredentialsCheck>,
     pub(crate) failures: PasswordFailures,
     records: VecDeque<AccessRecord>,
     allowed: u64,
@@ -134,8 +134,8 @@ impl From<RtiError> for Refused {
 enum Admission {
     /// The caller is connected as this account.
     As(Arc<Account>),
-    /// The password is to be verified first.
-    Unverified(PasswordCheck),
+    /// The credentials are to be verified first.
+    Unverified(CredentialsCheck),
 }
 
 impl Kernel {
@@ -149,15 +149,15 @@ impl Kernel {
         self.access.encrypted.insert(conn, certificate);
     }
 
-    /// A password that is to be verified, on another thread. The verdict goes to
-    /// [`Kernel::finish_password_check`]. The next one follows after that.
+    /// Credentials that are to be verified, on another thread. The verdict goes to
+    /// [`Kernel::finish_credentials_check`]. The next one follows after that.
     #[must_use]
-    pub fn poll_password_check(&mut self) -> Option<PasswordCheck> {
+    pub fn poll_credentials_check(&mut self) -> Option<CredentialsCheck> {
         self.access.check.take()
     }
 
-    /// Takes the verdict about a password.
-    pub fn finish_password_check(&mut self, now: Moment, verdict: PasswordVerdict) {
+    /// Takes the verdict about credentials.
+    pub fn finish_credentials_check(&mut self, now: Moment, verdict: CredentialsVerdict) {
         let account = self.access.policy.as_mut().map(|policy| policy.admit(verdict));
         if let (Some(waiting), Some(account)) = (self.access.waiting.pop_front(), account) {
             self.connect_as(now, waiting, account);
@@ -294,7 +294,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// Ends a connect call whose password was verified.
+    /// Ends a connect call whose credentials were verified.
     fn connect_as(
         &mut self,
         now: Moment,
@@ -319,7 +319,7 @@ impl Kernel {
         self.serve_later(now, caller);
     }
 
-    /// Prepares the next password to be verified. Calls for which none is needed any more are served.
+    /// Prepares the next credentials to be verified. Calls whose credentials are known by now are served.
     fn check_next(&mut self, now: Moment) {
         while let Some(WaitingConnect { caller, call, request }) = self.access.waiting.pop_front() {
             let Some(key) = self.sessions.key(caller) else { continue };

@@ -91,8 +91,8 @@ impl World {
 
     /// Verifies the password that is to be verified next. Returns whether there was one.
     fn verify(&mut self) -> bool {
-        let Some(check) = self.kernel.poll_password_check() else { return false };
-        self.kernel.finish_password_check(self.now, check.run());
+        let Some(check) = self.kernel.poll_credentials_check() else { return false };
+        self.kernel.finish_credentials_check(self.now, check.run(0));
         true
     }
 
@@ -141,13 +141,13 @@ fn nobody_waits_for_the_password_of_another() {
         world.call(conn, list());
         assert_eq!(world.answers(conn), [], "its calls wait for the password");
     }
-    let check = world.kernel.poll_password_check().unwrap();
-    assert!(world.kernel.poll_password_check().is_none(), "one at a time");
+    let check = world.kernel.poll_credentials_check().unwrap();
+    assert!(world.kernel.poll_credentials_check().is_none(), "one at a time");
     world.open_secured(here(), 3, Some("sim-host"));
     world.connect(3, None);
     world.call(3, list());
     assert_eq!(world.answers(3), [Ok(()), Ok(())], "it needs no password");
-    world.kernel.finish_password_check(world.now, check.run());
+    world.kernel.finish_credentials_check(world.now, check.run(0));
     assert_eq!(world.answers(1), [Ok(()), Ok(())]);
     assert_eq!(world.answers(2), [Ok(()), Ok(())], "the password is known by now");
     assert!(!world.verify());
@@ -161,11 +161,11 @@ fn a_session_that_ends_while_its_password_is_verified_holds_up_nobody() {
     }
     world.connect(1, Some("crew:wrong"));
     world.connect(2, Some("crew:open sesame"));
-    let check = world.kernel.poll_password_check().unwrap();
+    let check = world.kernel.poll_credentials_check().unwrap();
     world.kernel.handle_closed(world.now, ConnId(1));
     world.now += Duration::from_secs(3);
     world.kernel.handle_timeout(world.now);
-    world.kernel.finish_password_check(world.now, check.run());
+    world.kernel.finish_credentials_check(world.now, check.run(0));
     assert!(world.verify());
     assert_eq!(world.answers(2), [Ok(())]);
 }

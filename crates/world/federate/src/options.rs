@@ -2,7 +2,7 @@
 
 use carrier::{ClientTls, ServerUrl};
 use hla::api::{Credentials, RtiConfiguration};
-use hla::encoding::{EncoderError, PLAIN_TEXT_PASSWORD, encode_plain_text_password};
+use hla::encoding::{BEARER_TOKEN, EncoderError, PLAIN_TEXT_PASSWORD, encode_plain_text_password};
 
 use crate::error::ConnectError;
 
@@ -65,6 +65,11 @@ impl Options {
 pub fn plain_text_password(password: &str) -> Result<Credentials, EncoderError> {
     let data = encode_plain_text_password(password)?;
     Ok(Credentials { r#type: PLAIN_TEXT_PASSWORD.to_owned(), data })
+}
+
+/// Credentials of type `JWT`: a signed JSON Web Token (RFC 7519), as servers of this kind take it.
+pub fn bearer_token(token: &str) -> Credentials {
+    Credentials { r#type: BEARER_TOKEN.to_owned(), data: token.as_bytes().to_vec().into() }
 }
 
 #[cfg(test)]

@@ -205,7 +205,7 @@ impl Machine for Kernel {
             Input::Group(input) => self.handle_group(now, input),
             Input::Persisted { revision } => self.handle_persisted(now, revision),
             Input::JobDone(done) => self.finish_job(now, done),
-            Input::PasswordVerdict(verdict) => self.finish_password_check(now, verdict),
+            Input::CredentialsVerdict(verdict) => self.finish_credentials_check(now, verdict),
             Input::Policy(policy) => self.set_policy(now, policy),
         }
     }
@@ -217,7 +217,7 @@ impl Machine for Kernel {
             .or_else(|| self.poll_released().map(Output::Released))
             .or_else(|| self.poll_ready().map(Output::Ready))
             .or_else(|| self.poll_access_record().map(Output::Access))
-            .or_else(|| self.poll_password_check().map(Output::PasswordCheck))
+            .or_else(|| self.poll_credentials_check().map(Output::CredentialsCheck))
             .or_else(|| self.poll_job().map(|job| Output::Job(Box::new(job))))
     }
 

@@ -6,8 +6,8 @@ use base::{Address, Moment};
 use bytes::{Bytes, BytesMut};
 use fedpro::server::{ConnId, Transmit};
 use kernel::{
-    AccessRecord, Certificate, GroupFrame, GroupInput, GroupOutput, Job, JobDone, LinkInput, LinkOutput,
-    PasswordCheck, PasswordVerdict, Persist, Policy,
+    AccessRecord, Certificate, CredentialsCheck, CredentialsVerdict, GroupFrame, GroupInput, GroupOutput,
+    Job, JobDone, LinkInput, LinkOutput, Persist, Policy,
 };
 use overlay::LinkId;
 
@@ -56,8 +56,8 @@ pub enum Input<'a> {
     },
     /// A job of [`Output::Job`] is done.
     JobDone(JobDone),
-    /// The password of [`Output::PasswordCheck`] is right or wrong.
-    PasswordVerdict(PasswordVerdict),
+    /// The credentials of [`Output::CredentialsCheck`] are right or wrong.
+    CredentialsVerdict(CredentialsVerdict),
     /// The access policy has changed.
     Policy(Policy),
 }
@@ -77,8 +77,8 @@ pub enum Output {
     Ready(ConnId),
     /// A decision for the audit log.
     Access(AccessRecord),
-    /// A password to be verified on another thread, one at a time.
-    PasswordCheck(PasswordCheck),
+    /// Credentials to be verified on another thread, one at a time.
+    CredentialsCheck(CredentialsCheck),
     /// Work for another thread. It comes after all other outputs.
     Job(Box<Job>),
 }

@@ -1,10 +1,15 @@
 //! Accounts, and what federates may do.
 
 use std::path::PathBuf;
+use std::time::SystemTime;
 
-use federate::{ConnectError, Federate, FederateError, Options, plain_text_password};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use federate::{ConnectError, Federate, FederateError, Options, bearer_token, plain_text_password};
 use hla::Exception;
-use serde_json::Value;
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
+use serde_json::{Value, json};
 
 use crate::common::certificates::Certificates;
 use crate::common::server::{Folder, meshrti, run};
@@ -205,12 +210,92 @@ async fn a_certificate_is_an_account() {
                 refused(
                     Err::<(), _>(source),
                     Exception::Unauthorized,
-                    "asks for a password or a certificate",
+                    "asks for credentials or a certificate",
                 );
             }
             other => panic!("{other:?}"),
         }
     }
+}
+
+/// An authority that signs tokens.
+struct Signer(EcdsaKeyPair, SystemRandom);
+
+impl Signer {
+    fn new() -> Self {
+        let (random, how) = (SystemRandom::new(), &ECDSA_P256_SHA256_FIXED_SIGNING);
+        let document = EcdsaKeyPair::generate_pkcs8(how, &random).expect("there are random numbers");
+        Self(EcdsaKeyPair::from_pkcs8(how, document.as_ref(), &random).expect("it was made here"), random)
+    }
+
+    /// Its public key, as a key set.
+    fn keys(&self) -> String {
+        let point = self.0.public_key().as_ref();
+        let [x, y] = [&point[1..33], &point[33..]].map(|part| URL_SAFE_NO_PAD.encode(part));
+        json!({ "keys": [{ "kty": "EC", "crv": "P-256", "x": x, "y": y }] }).to_string()
+    }
+
+    fn sign(&self, claims: &Value) -> String {
+        let message = [json!({ "alg": "ES256", "typ": "JWT" }).to_string(), claims.to_string()]
+            .map(|part| URL_SAFE_NO_PAD.encode(part))
+            .join(".");
+        let sign = self.0.sign(&self.1, message.as_bytes()).expect("it signs");
+        format!("{message}.{}", URL_SAFE_NO_PAD.encode(sign.as_ref()))
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_an_account_while_it_lasts() {
+    let (folder, signer) = (Folder::new(), Signer::new());
+    let text = "[accounts.crew]\ntoken = { roles = \"crew\" }\nmay = [\"do anything\"]\n";
+    let (policy, keys) = (folder.write("access.toml", text), folder.write("keys.json", signer.keys()));
+    let server = Server::configured(&format!(
+        "[access]\npolicy = {policy:?}\n[access.tokens]\nkeys = {keys:?}\naudience = \"range\"\nissuer = \"login\"\n"
+    ));
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("it is after 1970").as_secs();
+    let claims = |more: &[(&str, Value)]| {
+        let mut claims = json!({ "iss": "login", "aud": "range", "roles": ["crew"], "exp": now + 600 });
+        for (name, value) in more {
+            claims[*name] = value.clone();
+        }
+        claims
+    };
+    let connect = async |token: &str| {
+        let mut options = options(server.address());
+        options.credentials = Some(bearer_token(token));
+        soon(Federate::connect(options)).await
+    };
+    let good = signer.sign(&claims(&[]));
+    let (federate, _callbacks) = connect(&good).await.expect("it is in order");
+    soon(federate.create_federation_execution("Range", range())).await.expect("it may");
+
+    let (_, rest) = good.split_once('.').expect("it has parts");
+    let unsigned = format!(
+        "{}.{}.",
+        URL_SAFE_NO_PAD.encode(r#"{"alg":"none"}"#),
+        rest.split_once('.').expect("a part").0
+    );
+    for (token, words) in [
+        (signer.sign(&claims(&[("exp", json!(now - 120))])), "it has expired"),
+        (signer.sign(&claims(&[("aud", json!("other"))])), "it is not for the audience \"range\""),
+        (signer.sign(&claims(&[("roles", json!(["guest"]))])), "no account has the claims"),
+        (Signer::new().sign(&claims(&[])), "no key of this server has signed it"),
+        (unsigned, "no key of this server has signed it with \"none\""),
+    ] {
+        match connect(&token).await.map(drop) {
+            Err(ConnectError::Service { source, .. }) => {
+                refused(Err::<(), _>(source), Exception::Unauthorized, words);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    // The authority has another key from now on.
+    let next = Signer::new();
+    folder.write("keys.json", next.keys());
+    eventually("it is read", || server.log().contains("the access policy was read again")).await;
+    connect(&next.sign(&claims(&[]))).await.map(drop).expect("it is in order");
+    connect(&good).await.map(drop).expect_err("its key is gone");
+    soon(federate.list_federation_executions()).await.expect("who is connected stays");
 }
 
 #[tokio::test]

@@ -13,6 +13,9 @@ fn policy(more: &str) -> Policy {
     .unwrap()
 }
 
+/// Within the life of the tokens.
+const NOW: u64 = 1_800_000_000;
+
 fn password(text: &str) -> Option<Credentials> {
     let data = encode_plain_text_password(text).unwrap();
     Some(Credentials { r#type: PLAIN_TEXT_PASSWORD.to_owned(), data })
@@ -31,7 +34,7 @@ fn outcome(
     match policy.identify(credentials, peer) {
         Ok(Identity::Known(account)) => (Ok(account.name().to_owned()), false),
         Ok(Identity::Unverified(check)) => {
-            (policy.admit(check.run()).map(|account| account.name().to_owned()), true)
+            (policy.admit(check.run(NOW)).map(|account| account.name().to_owned()), true)
         }
         Err(error) => (Err(error), false),
     }
@@ -63,7 +66,7 @@ fn a_certificate_needs_no_credentials_and_gives_way_to_them() {
     assert!(other.details.contains("no account has this certificate"), "{other}");
     let nothing = outcome(&mut policy, None, &Peer::default()).0.unwrap_err();
     assert_eq!(nothing.exception, Exception::Unauthorized);
-    assert!(nothing.details.contains("asks for a password or a certificate"), "{nothing}");
+    assert!(nothing.details.contains("asks for credentials or a certificate"), "{nothing}");
 }
 
 #[test]
@@ -111,5 +114,41 @@ fn a_password_that_was_changed_meanwhile_is_wrong() {
         panic!("it takes long");
     };
     let mut new = Policy::of_password(&hash_password("new", [1; 16]).unwrap()).unwrap();
-    assert_eq!(new.admit(check.run()), Err(wrong_password()));
+    assert_eq!(new.admit(check.run(NOW)), Err(wrong_password()));
+}
+
+#[test]
+fn a_token_is_of_the_account_that_asks_for_its_claims() {
+    use crate::token::tests::{Signer, claims};
+
+    let signer = Signer::new();
+    let token =
+        |text: &str| Credentials { r#type: BEARER_TOKEN.to_owned(), data: text.as_bytes().to_vec().into() };
+    let text = signer.sign(&serde_json::json!({ "alg": "ES256" }), &claims());
+    let good = token(&text);
+    let mut without = policy("");
+    let (error, verified) = outcome(&mut without, Some(&good), &Peer::default());
+    assert!(error.unwrap_err().details.contains("takes no tokens") && !verified);
+    let with = |accounts: &str| policy(accounts).with_token_keys(Some(signer.keys()));
+    let account = |name: &str, claims: &str| format!("[accounts.{name}]\ntoken = {claims}\n");
+    let crew = account("by-role", "{ roles = \"crew\" }");
+    let mut one = with(&(crew.clone() + &account("bob", "{ sub = \"bob\" }")));
+    assert_eq!(outcome(&mut one, Some(&good), &Peer::default()), (Ok("by-role".to_owned()), true));
+    let refused = |policy: &mut Policy, credentials: &Credentials, peer: &Peer, words: &str| {
+        let error = outcome(policy, Some(credentials), peer).0.unwrap_err();
+        assert!(error.exception == Exception::Unauthorized && error.details.contains(words), "{error}");
+    };
+    refused(&mut with(""), &good, &Peer::default(), "no account has the claims");
+    let mut both = with(&(crew + &account("alice", "{ sub = \"alice\" }")));
+    refused(
+        &mut both,
+        &good,
+        &Peer::default(),
+        "several accounts have the claims of this token: alice, by-role",
+    );
+    refused(&mut one, &token("a.b.c"), &Peer::default(), "the token is refused: its header");
+    let readable = Peer { is_readable: true, ..Peer::default() };
+    refused(&mut one, &good, &readable, "must come encrypted");
+    let error = outcome(&mut one, Some(&token("ä")), &Peer::default()).0.unwrap_err();
+    assert_eq!(error.exception, Exception::InvalidCredentials);
 }

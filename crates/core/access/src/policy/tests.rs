@@ -104,6 +104,7 @@ fn a_policy_that_makes_no_sense_is_refused_with_its_place() {
             Some("\"connect\""),
         ),
         ("[roles.r]\nmay = [\"create R\", \"create 'R'\"]", "this repeats line 2", Some("\"create 'R'\"")),
+        ("[accounts.a]\ntoken = {}", "any token would do", Some("{}")),
         ("[accounts.a]\ncertificate = \"sha256:12:3G\"", "64 hexadecimal digits", Some("\"sha256:12:3G\"")),
         (
             "[accounts.a]\ncertificate = \"x\"\n[accounts.b]\ncertificate = [\"y\", \"x\"]",

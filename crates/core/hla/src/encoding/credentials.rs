@@ -9,6 +9,10 @@ pub const PLAIN_TEXT_PASSWORD: &str = "HLAplainTextPassword";
 /// The credentials type of no credentials; its data is empty.
 pub const NO_CREDENTIALS: &str = "HLAnoCredentials";
 
+/// The credentials type of a bearer token, which the standard leaves to RTIs; its data is a signed JSON
+/// Web Token (RFC 7519) in ASCII.
+pub const BEARER_TOKEN: &str = "JWT";
+
 /// The data of HLAplainTextPassword credentials.
 ///
 /// # Errors

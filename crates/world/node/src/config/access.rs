@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use kernel::Policy;
+use kernel::{Policy, TokenKeys};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -20,8 +20,11 @@ pub struct Access {
     /// The file with the access policy. It is read again when it changes. A relative path is relative
     /// to the configuration file. Default: none.
     pub policy: Option<PathBuf>,
-    /// Whether a password may come from another host over a connection that does not encrypt, where
-    /// others can read it. Default `refused`.
+    /// Tokens that federates may connect with. They need a `policy`, whose accounts name claims.
+    /// Default: none.
+    pub tokens: Option<Tokens>,
+    /// Whether a password or token may come from another host over a connection that does not encrypt,
+    /// where others can read it. Default `refused`.
     pub unencrypted_passwords: Permission,
     /// Wrong passwords that one address may try in `password-window`. It is then refused until the
     /// window is over. Default 10.
@@ -36,6 +39,19 @@ pub struct Access {
     pub audit_size: usize,
     /// Renamed files that are kept: `FILE.1` is the latest. Default 9.
     pub audit_files: usize,
+}
+
+/// `[access.tokens]`: the tokens (JSON Web Tokens, RFC 7519) that count.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Tokens {
+    /// The file with the public key or key set (RFC 7517, JSON) of those that issue tokens. It is read
+    /// again when it changes. A relative path is relative to the configuration file.
+    pub keys: PathBuf,
+    /// The audience of this server: `aud` of a token has to name it.
+    pub audience: String,
+    /// The issuer: `iss` of a token has to be this. Default: anybody whose key is in the file.
+    pub issuer: Option<String>,
 }
 
 /// Whether something that weakens the security of a node is allowed. It has to be said in words.
@@ -54,6 +70,7 @@ impl Default for Access {
         Self {
             password: None,
             policy: None,
+            tokens: None,
             unencrypted_passwords: Permission::default(),
             wrong_passwords: 10,
             password_window: Duration::from_secs(60),
@@ -72,7 +89,13 @@ impl Access {
 
     /// The files.
     pub(super) fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
-        self.policy.iter_mut().chain(&mut self.audit)
+        let keys = self.tokens.iter_mut().map(|tokens| &mut tokens.keys);
+        self.policy.iter_mut().chain(&mut self.audit).chain(keys)
+    }
+
+    /// The files that the policy is read from.
+    pub(crate) fn policy_files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.policy.iter().chain(self.tokens.iter().map(|tokens| &tokens.keys))
     }
 
     /// The policy: that of its file, or one for the password. `None`: everybody may do anything.
@@ -86,6 +109,8 @@ impl Access {
                 .map_err(|error| ConfigError::whole("access.password", error.message))?,
             (None, None) => return Ok(None),
         };
+        let keys = self.tokens.as_ref().map(Tokens::read).transpose()?;
+        let policy = policy.with_token_keys(keys);
         Ok(Some(policy.with_unencrypted_passwords(self.unencrypted_passwords == Permission::Allowed)))
     }
 
@@ -99,8 +124,13 @@ impl Access {
         Policy::of_password(hash.get_ref()).map(drop).or_else(|error| fail(error.message))
     }
 
-    /// Checks the limits.
+    /// Checks the combination of settings, and the limits.
     pub(super) fn check_limits(&self) -> Result<(), String> {
+        if self.tokens.is_some() && self.policy.is_none() {
+            return Err(
+                "[access.tokens] needs `access.policy`, whose accounts name the claims of tokens".into()
+            );
+        }
         if self.wrong_passwords == 0 {
             return Err("`access.wrong-passwords` is 0: no federate could ever connect".into());
         }
@@ -108,6 +138,15 @@ impl Access {
             return Err(format!("`access.audit-size` is {}, and should be 4KiB at least", self.audit_size));
         }
         Ok(())
+    }
+}
+
+impl Tokens {
+    fn read(&self) -> Result<TokenKeys, ConfigError> {
+        let text = std::fs::read_to_string(&self.keys)
+            .map_err(|error| ConfigError::unreadable(&self.keys, &error))?;
+        TokenKeys::read(&text, self.audience.clone(), self.issuer.clone())
+            .map_err(|why| ConfigError::whole(&self.keys.display().to_string(), why))
     }
 }
 

@@ -97,6 +97,9 @@ fn a_password_is_a_hash_and_has_no_policy_beside_it() {
     assert!(error(both).contains("there is no other one"), "{}", error(both));
     assert!(error("[access]\naudit-size = \"1KiB\"").contains("`access.audit-size` is 1024"));
     assert!(error("[access]\nunencrypted-passwords = true").contains("unencrypted-passwords = true"));
+    let tokens = "[access.tokens]\nkeys = \"k\"\naudience = \"a\"";
+    assert!(error(tokens).contains("[access.tokens] needs `access.policy`"));
+    assert!(error("[access.tokens]\nkeys = \"k\"").contains("missing field `audience`"));
     let missing = Config::parse("[access]\npolicy = \"/nowhere/access.toml\"", "meshrti.toml").unwrap();
     let why = missing.access.read_policy().unwrap_err().to_string();
     assert!(why.contains("/nowhere/access.toml") && why.contains("cannot be read"), "{why}");

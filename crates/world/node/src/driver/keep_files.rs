@@ -44,7 +44,7 @@ impl Read for Access {
     type Content = Policy;
 
     fn paths(&self) -> impl Iterator<Item = &PathBuf> {
-        self.policy.iter()
+        self.policy_files()
     }
 
     fn read(&self) -> Result<Option<Policy>, String> {

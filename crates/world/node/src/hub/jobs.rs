@@ -1,11 +1,12 @@
-//! Threads for work that would keep everybody waiting: object models, and passwords. The machine
+//! Threads for work that would keep everybody waiting: object models, and credentials. The machine
 //! continues while it runs.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::SystemTime;
 
-use kernel::{Job, JobDone, PasswordCheck, PasswordVerdict};
+use kernel::{CredentialsCheck, CredentialsVerdict, Job, JobDone};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tracing::{error, warn};
 
@@ -30,15 +31,19 @@ impl Work for Job {
     }
 }
 
-impl Work for PasswordCheck {
-    const PURPOSE: &'static str = "passwords";
-    type Done = PasswordVerdict;
+impl Work for CredentialsCheck {
+    const PURPOSE: &'static str = "credentials";
+    type Done = CredentialsVerdict;
 
-    fn run(self) -> PasswordVerdict {
-        catch_unwind(AssertUnwindSafe(|| PasswordCheck::run(self))).unwrap_or_else(|panic| {
-            error!(reason = panic_message(&*panic), "a password could not be verified");
-            PasswordCheck::failed()
-        })
+    fn run(self) -> CredentialsVerdict {
+        // Before 1970 every token has expired, or is not valid yet.
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        catch_unwind(AssertUnwindSafe(|| CredentialsCheck::run(self, since.as_secs()))).unwrap_or_else(
+            |panic| {
+                error!(reason = panic_message(&*panic), "credentials could not be verified");
+                CredentialsCheck::failed()
+            },
+        )
     }
 }
 

@@ -12,7 +12,7 @@ use base::{Address, Moment};
 use bytes::{Bytes, BytesMut};
 use carrier::Filter;
 use fedpro::server::ConnId;
-use kernel::{Certificate, Job, PasswordCheck, Persist};
+use kernel::{Certificate, CredentialsCheck, Job, Persist};
 use tokio::net::tcp::OwnedWriteHalf;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
@@ -56,7 +56,7 @@ pub(crate) struct Hub<M> {
     /// The moment for which the timer is set.
     armed: Cell<Moment>,
     /// The receivers of the outcomes of work, until their task takes them.
-    done: Cell<Option<(Done<Job>, Done<PasswordCheck>)>>,
+    done: Cell<Option<(Done<Job>, Done<CredentialsCheck>)>>,
 }
 
 /// The mutable part of a [`Hub`].
@@ -69,7 +69,7 @@ pub(crate) struct Core<M> {
     pub(crate) persist: Option<UnboundedSender<Persist>>,
     pub(crate) stats: NodeStats,
     jobs: Worker<Job>,
-    passwords: Worker<PasswordCheck>,
+    credentials: Worker<CredentialsCheck>,
     /// Decisions about access are written to it.
     pub(crate) audit: Option<Audit>,
     pub(crate) read_buffer: BytesMut,
@@ -81,7 +81,7 @@ pub(crate) struct Core<M> {
 
 impl<M: Machine> Hub<M> {
     pub(crate) fn new(machine: M, sizes: Sizes) -> Self {
-        let ((jobs, jobs_done), (passwords, passwords_done)) = (Worker::new(), Worker::new());
+        let ((jobs, jobs_done), (credentials, credentials_done)) = (Worker::new(), Worker::new());
         Self {
             clock: Clock::start(),
             core: RefCell::new(Core {
@@ -92,7 +92,7 @@ impl<M: Machine> Hub<M> {
                 persist: None,
                 stats: NodeStats::default(),
                 jobs,
-                passwords,
+                credentials,
                 audit: None,
                 read_buffer: BytesMut::new(),
                 write_buffer: BytesMut::new(),
@@ -103,7 +103,7 @@ impl<M: Machine> Hub<M> {
             departed: Notify::new(),
             lingering: Rc::default(),
             armed: Cell::new(Moment::MAX),
-            done: Cell::new(Some((jobs_done, passwords_done))),
+            done: Cell::new(Some((jobs_done, credentials_done))),
         }
     }
 
@@ -198,11 +198,11 @@ impl<M: Machine> Hub<M> {
 
     /// Passes the outcomes of work on other threads to the machine. Never ends.
     pub(crate) async fn finish_jobs(&self) {
-        let Some((mut jobs, mut passwords)) = self.done.take() else { return };
+        let Some((mut jobs, mut credentials)) = self.done.take() else { return };
         loop {
             tokio::select! {
                 Some(done) = jobs.recv() => self.handle(Input::JobDone(done)),
-                Some(verdict) = passwords.recv() => self.handle(Input::PasswordVerdict(verdict)),
+                Some(verdict) = credentials.recv() => self.handle(Input::CredentialsVerdict(verdict)),
                 else => return,
             }
         }
@@ -307,7 +307,7 @@ impl<M: Machine> Core<M> {
                         audit.write(record);
                     }
                 }
-                Some(Output::PasswordCheck(check)) => self.passwords.run(check),
+                Some(Output::CredentialsCheck(check)) => self.credentials.run(check),
                 Some(Output::Job(job)) => self.jobs.run(*job),
                 // The write may make room in the origin's queue, and the machine may then have more
                 // to send to anybody.
