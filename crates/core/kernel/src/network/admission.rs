@@ -70,8 +70,9 @@ impl Network {
         // A leader that is cut off with a minority must not declare nodes dead. It cannot commit
         // the removal, but its proposal survives and would be committed when it is reconnected to
         // the others, who are alive.
-        let may_judge =
-            self.commands.is_leader() && self.quorum_size().is_some_and(|quorum_size| quorum_size > 0);
+        // A leader judges also before it is let in: it may be the next life of a member that nobody else
+        // would remove, and in whose place it waits to come.
+        let may_judge = self.commands.is_leader() && self.reaches_majority();
         if !may_judge || self.leaving {
             self.membership.look_away();
         } else {
@@ -103,12 +104,9 @@ impl Network {
             let why = "no member of the network that was found has let this node in".to_owned();
             return Verdict::Rejoin { why, may_create: true };
         }
-        if self.membership.is_forlorn(
-            now,
-            self.overlay.has_members(),
-            !self.commands.log().members().is_empty(),
-        ) && !self.leaving
-        {
+        // Others of its log may still elect a leader, if there are any.
+        let may_elect = !self.commands.log().members().is_empty() && self.overlay.has_company();
+        if self.membership.is_forlorn(now, self.overlay.has_members(), may_elect) && !self.leaving {
             return rejoin("no member of the network that was found is there any more");
         }
         let lost = self.membership.is_lost(now, self.commands.has_quorum() || self.leaving);
@@ -133,11 +131,15 @@ impl Network {
 
     /// The number of members, if this node is one; 0 when no majority of the voters can be reached.
     fn quorum_size(&self) -> Option<u32> {
+        let count = u32::try_from(self.commands.log().members().len()).unwrap_or(u32::MAX);
+        self.is_member().then_some(if self.reaches_majority() { count } else { 0 })
+    }
+
+    /// Whether a majority of the voters can be reached.
+    fn reaches_majority(&self) -> bool {
         let members = self.commands.log().members();
         let voters = || members.iter().filter(|(_, role)| **role == Role::Voter).map(|(key, _)| *key);
-        let here = voters().filter(|key| self.overlay.is_reachable(*key)).count();
-        let count = u32::try_from(members.len()).unwrap_or(u32::MAX);
-        self.is_member().then_some(if here > voters().count() / 2 { count } else { 0 })
+        voters().filter(|key| self.overlay.is_reachable(*key)).count() > voters().count() / 2
     }
 
     /// Creates a network of its own.

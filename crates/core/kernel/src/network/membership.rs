@@ -8,10 +8,12 @@ use std::time::Duration;
 const ASK_AGAIN: Duration = Duration::from_millis(500);
 
 /// A node that requests membership looks for another network when it has seen no member of this one
-/// for this long. The delay allows for a new member that has not announced itself yet.
-const FORLORN: Duration = Duration::from_secs(2);
-/// The same for a node that is already in the log, whose members may still have to elect a leader.
-/// It allows for several elections, and links with a delay of a second.
+/// for this long. The delay allows for a new member that has not announced itself yet. It counts for
+/// the time in which a network that has lost its majority recovers: nodes ask members that are about
+/// to give up, one after the other.
+const FORLORN: Duration = Duration::from_secs(1);
+/// The same for a node that is already in the log, while others of the network can be reached: they may
+/// still have to elect a leader. It allows for several elections, and links with a delay of a second.
 const FORLORN_IN_LOG: Duration = Duration::from_secs(5);
 
 /// The stage of this node on its way to membership.
@@ -115,15 +117,16 @@ impl Membership {
         self.ask_until().is_some_and(|until| until <= now)
     }
 
-    /// Notes whether any member can be reached. Returns true when none has been reachable for too
+    /// Notes whether any member can be reached, and whether nodes that are no members yet may elect a
+    /// leader. Returns true when none has been reachable for too
     /// long: the rest of the network admits nobody.
-    pub(crate) fn is_forlorn(&mut self, now: Moment, has_members: bool, in_log: bool) -> bool {
+    pub(crate) fn is_forlorn(&mut self, now: Moment, has_members: bool, may_elect: bool) -> bool {
         if has_members || !matches!(self.standing, Standing::Asking(_)) {
             self.forlorn = None;
             return false;
         }
         let (since, limit) = self.forlorn.get_or_insert((now, FORLORN));
-        *limit = if in_log { FORLORN_IN_LOG } else { FORLORN };
+        *limit = if may_elect { FORLORN_IN_LOG } else { FORLORN };
         now.since(*since) >= *limit
     }
 

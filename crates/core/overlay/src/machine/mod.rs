@@ -381,6 +381,12 @@ impl Overlay {
         self.reachable().any(|key| self.is_member(key))
     }
 
+    /// Whether any node that can be reached announces that it is in this node's network, or joins it.
+    pub fn has_company(&self) -> bool {
+        let is_in = |key| self.map.get(key).is_some_and(|entry| entry.network == self.network);
+        self.network != 0 && self.reachable().any(is_in)
+    }
+
     /// Whether that node announces that it is in another network than this one.
     pub fn is_elsewhere(&self, key: NodeKey) -> bool {
         self.map.get(key).is_some_and(|entry| entry.network != 0 && entry.network != self.network)
