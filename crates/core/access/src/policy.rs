@@ -270,8 +270,7 @@ impl Reader<'_> {
 
     /// The line of a value, from 1.
     fn line(&self, of: &Spanned<String>) -> usize {
-        self.text.as_bytes()[..of.span().start.min(self.text.len())].iter().filter(|&&b| b == b'\n').count()
-            + 1
+        self.text.bytes().take(of.span().start).filter(|&octet| octet == b'\n').count() + 1
     }
 }
 
