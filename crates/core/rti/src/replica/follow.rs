@@ -3,7 +3,7 @@
 use super::context::{Context, Timer};
 use super::peers::Outgoing;
 use super::replication::{ReplicaEvent, Replication};
-use super::state::{Deferred, Following, InboundFilter, Phase, Received};
+use super::state::{Deferred, Following, Phase, Received};
 use crate::control::{NodeId, PublishedClass};
 use crate::object::apply::SnapshotRange;
 use crate::proposal::CallerId;
@@ -101,7 +101,7 @@ impl Replication {
         let Some(following) = following else { return };
         tracing::debug!(?class, %from, number, filtered, "ready for a switchover of this stream");
         if filtered {
-            following.filter = InboundFilter { switchovers: number..u64::MAX, ..InboundFilter::default() };
+            following.filter = following.filter.next(number);
             self.send(context, from, class, StreamMessage::Ready { number });
         } else {
             let filter = &mut following.filter;

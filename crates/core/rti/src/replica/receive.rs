@@ -134,7 +134,7 @@ impl Replication {
         match kind {
             Kind::Numbered(number) | Kind::Batch(number) => is_after(number),
             Kind::HighWater { last, .. } => is_after(last),
-            Kind::BestEffort { switchover, .. } => following.filter.switchovers.contains(&switchover),
+            Kind::BestEffort { switchover, .. } => following.filter.was_on(switchover),
             Kind::Filtered { .. } => true,
         }
     }

@@ -166,6 +166,9 @@ impl Received {
 pub(crate) struct InboundFilter {
     /// From the first of these switchovers on, until the second one, the stream is filtered for this node.
     pub(super) switchovers: Range<u64>,
+    /// The same of the filter before: the routers may still carry messages from then. They carry none of
+    /// filters before that one, since its end waited until they had carried everything.
+    pub(super) earlier: Range<u64>,
     /// Messages after this number come by the topic of this node, without those that nobody here wants.
     pub(super) after: Option<u64>,
     /// All that was sent by the topic of the class before has arrived, or is lost.
@@ -176,7 +179,24 @@ pub(crate) struct InboundFilter {
 
 impl Default for InboundFilter {
     fn default() -> Self {
-        Self { switchovers: u64::MAX..u64::MAX, after: None, is_settled: false, ready_for: None }
+        let never = u64::MAX..u64::MAX;
+        let (switchovers, earlier) = (never.clone(), never);
+        Self { switchovers, earlier, after: None, is_settled: false, ready_for: None }
+    }
+}
+
+impl InboundFilter {
+    /// The filter that begins with a switchover, after this one.
+    pub(super) fn next(&self, switchover: u64) -> Self {
+        // A filter whose end was not announced has ended by now.
+        let earlier = self.switchovers.start..self.switchovers.end.min(switchover);
+        Self { switchovers: switchover..u64::MAX, earlier, ..Self::default() }
+    }
+
+    /// Whether the stream was filtered for this node after a switchover. What was sent then came by the
+    /// topic of this node, too, if it was wanted here.
+    pub(super) fn was_on(&self, switchover: u64) -> bool {
+        self.switchovers.contains(&switchover) || self.earlier.contains(&switchover)
     }
 }
 

@@ -6,7 +6,9 @@ use super::peers::{Outgoing, Peers};
 use super::replication::{ReplicaEvent, Replication};
 use crate::control::{ExecutionId, NodeId, PublishedClass};
 use crate::object::tests::Fixture;
-use crate::wire::{Framed, Kind, Packet, PeerMessage, Position, StreamEvent, StreamMessage, Watermark};
+use crate::wire::{
+    Framed, Kind, Packet, PeerMessage, Position, StreamEvent, StreamId, StreamMessage, Watermark,
+};
 use base::{Deadlines, Moment};
 use bytes::Bytes;
 use hla::handle::{FederateHandle, ObjectInstanceHandle};
@@ -60,10 +62,27 @@ impl World {
     }
 
     fn packet(&mut self, class: PublishedClass, number: u64, watermark: Watermark, event: &StreamEvent) {
-        let stream = crate::wire::StreamId { execution: ExecutionId(1), class };
+        let stream = StreamId { execution: ExecutionId(1), class };
         let body = Framed::encode(watermark, event);
         let packet = Packet::new(stream, PEER, Kind::Numbered(number), body);
         self.act(|r, context| r.handle_packet(context, packet)).unwrap();
+    }
+
+    /// A best-effort message that was sent after a switchover, as it comes by the topic of the class, or
+    /// (`alone`) by that of this node.
+    fn best_effort(&mut self, class: PublishedClass, switchover: u64, alone: bool) {
+        let stream = StreamId { execution: ExecutionId(1), class };
+        let body = Framed::encode(Watermark::default(), &removed(switchover));
+        let kind = Kind::BestEffort { after: 0, switchover, key: 0 };
+        let packet = match alone {
+            true => Packet::to_node(stream, (PEER, self.fixture.objects.node), kind, body),
+            false => Packet::new(stream, PEER, kind, body),
+        };
+        self.act(|r, context| r.handle_packet(context, packet)).unwrap();
+    }
+
+    fn message(&mut self, class: PublishedClass, message: StreamMessage) {
+        self.act(|r, context| r.handle_message(context, (class, PEER), message)).unwrap();
     }
 
     fn events(&mut self) -> Vec<StreamEvent> {
@@ -119,6 +138,31 @@ fn a_message_waits_for_no_stream_that_is_not_followed() {
     let after = Watermark { after: Some(elsewhere), ..Watermark::default() };
     world.packet(DIRECTED, 1, after, &removed(9));
     assert_eq!(world.events(), [removed(9)]);
+}
+
+/// The routers may still carry messages from before a filter ended when the next one begins.
+#[test]
+fn a_best_effort_message_comes_once_although_a_filter_has_begun_since() {
+    let mut world = World::new();
+    let objects = world.objects();
+    world.follow(objects);
+    // Filtered from switchover 2 on, until switchover 5. Others in between are of other followers.
+    world.message(objects, StreamMessage::Switchover { number: 2, filtered: true });
+    world.message(objects, StreamMessage::Filtered { after: 0 });
+    world.message(objects, StreamMessage::Switchover { number: 5, filtered: false });
+    world.best_effort(objects, 3, true);
+    world.message(objects, StreamMessage::Switchover { number: 7, filtered: true });
+    world.best_effort(objects, 3, false);
+    for sent_after in [4, 8] {
+        world.best_effort(objects, sent_after, false);
+        world.best_effort(objects, sent_after, true);
+    }
+    assert_eq!(world.events(), [removed(3), removed(4), removed(8)]);
+    // What was sent in between was sent once.
+    for sent_after in [1, 5, 6] {
+        world.best_effort(objects, sent_after, false);
+    }
+    assert_eq!(world.events(), [removed(1), removed(5), removed(6)]);
 }
 
 #[test]
