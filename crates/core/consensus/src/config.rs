@@ -51,8 +51,8 @@ pub struct Config {
     pub log_entries_max: usize,
     /// Bytes of entries kept in memory before a snapshot is requested. Default 32 MiB.
     pub log_bytes_max: usize,
-    /// First wait before proposals and requests are sent again. It doubles up to sixteen times
-    /// this. Default 250 ms.
+    /// First wait before proposals, requests and entries are sent again. It doubles up to sixteen
+    /// times this. Default 250 ms.
     pub retry: Duration,
     /// First time that a follower has to take in a snapshot before it is sent again; it doubles up
     /// to a minute. Default 2 s.

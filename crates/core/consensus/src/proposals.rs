@@ -10,7 +10,7 @@ use bytes::Bytes;
 use crate::config::{Config, PENDING_MAX};
 
 /// The wait before sending again doubles this many times at most.
-const DOUBLINGS: u32 = 4;
+pub(crate) const DOUBLINGS: u32 = 4;
 
 /// The reason why a proposal was not taken. Nothing of it will be committed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

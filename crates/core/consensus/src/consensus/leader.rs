@@ -35,6 +35,7 @@ impl Consensus {
             self.hands_over = false;
             self.asked.clear();
             self.trips.clear();
+            self.entries_trips.clear();
         } else if self.admission.as_ref().is_none_or(|(led, _)| *led != term) {
             self.admission = Some((term, self.fold_log()));
             self.hands_over = false;

@@ -5,6 +5,7 @@ mod beats;
 mod input;
 mod leader;
 mod look;
+mod repeats;
 mod settle;
 mod ticks;
 mod types;
@@ -15,6 +16,7 @@ use base::{Moment, NodeKey, Seed};
 use bytes::Bytes;
 use raft::RawNode;
 
+use self::repeats::EntriesTrip;
 use self::settle::Reported;
 use self::ticks::SnapshotTrip;
 pub use self::types::{Committed, Event, Serial, SnapshotError, SnapshotPoint, Status};
@@ -63,6 +65,8 @@ pub struct Consensus {
     led_since: Moment,
     /// While leading: snapshots that followers are taking in.
     trips: BTreeMap<NodeKey, SnapshotTrip>,
+    /// While leading: entries that were sent to followers being probed.
+    entries_trips: BTreeMap<NodeKey, EntriesTrip>,
     committed: VecDeque<Committed>,
     messages: VecDeque<(NodeKey, Bytes)>,
     events: VecDeque<Event>,
@@ -188,6 +192,7 @@ impl Consensus {
             led_at: Moment::ZERO,
             led_since: Moment::ZERO,
             trips: BTreeMap::new(),
+            entries_trips: BTreeMap::new(),
             committed: VecDeque::new(),
             messages: VecDeque::new(),
             events: VecDeque::new(),

@@ -131,7 +131,8 @@ impl Consensus {
     fn post(&mut self, mut messages: Vec<Message>) {
         messages.sort_by_key(|message| message.to);
         for message in messages {
-            if wire::is_wired(&message) && !self.may_wait(&message) {
+            let is_due = !self.may_wait(&message) && !self.repeats_too_early(&message);
+            if is_due && wire::is_wired(&message) {
                 self.send(NodeKey(message.to), &Packet::Raft(message));
             }
         }

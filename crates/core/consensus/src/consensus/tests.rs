@@ -12,6 +12,8 @@ struct Group {
     applied: BTreeMap<NodeKey, Vec<(NodeKey, u64, Bytes)>>,
     /// Messages from or to these members are lost.
     cut: Vec<NodeKey>,
+    /// Long messages to a member behind a slow link, which are still on their way.
+    delayed: Option<(NodeKey, Vec<(NodeKey, Bytes)>)>,
     /// A member that was removed ends at once, and answers nobody any more.
     end_removed: bool,
     config: Config,
@@ -26,7 +28,8 @@ impl Group {
     fn new(config: Config) -> Self {
         let creator = Consensus::bootstrap(A, Seed(1), config.clone()).unwrap();
         let (members, applied) = (BTreeMap::from([(A, creator)]), BTreeMap::new());
-        Self { members, now: Moment::ZERO, applied, cut: Vec::new(), end_removed: false, config }
+        let (cut, delayed, end_removed) = (Vec::new(), None, false);
+        Self { members, now: Moment::ZERO, applied, cut, delayed, end_removed, config }
     }
 
     /// A group of the creator and the members that it added, all caught up.
@@ -88,6 +91,13 @@ impl Group {
         }
         for (from, to, message) in mail {
             if self.cut.contains(&from) || self.cut.contains(&to) {
+                continue;
+            }
+            if let Some((slow, delayed)) = &mut self.delayed
+                && *slow == to
+                && message.len() > 1_000
+            {
+                delayed.push((from, message));
                 continue;
             }
             if let Some(member) = self.members.get_mut(&to) {
@@ -433,4 +443,55 @@ fn all_members_of_a_group_leave_at_once() {
             assert!(left.is_empty(), "{left:?} of {} wait for ever: {delay} {first}", count + 1);
         }
     }
+}
+
+/// C lacks an entry of 10,000 octets. From now on it gets nothing that is long.
+fn one_behind() -> (Group, String) {
+    let mut group = Group::of(&[B, C], Config::default());
+    let long = "x".repeat(10_000);
+    group.cut = vec![C];
+    group.propose(A, &long);
+    group.cut.clear();
+    group.delayed = Some((C, Vec::new()));
+    // C lacks what comes before this, and says so.
+    group.propose(A, "y");
+    (group, long)
+}
+
+/// The heartbeats and their answers overtake the entries, as they do among the pieces of a network.
+#[test]
+fn a_slow_follower_is_not_flooded_with_copies_of_what_it_lacks() {
+    let (mut group, long) = one_behind();
+    group.run(5_000);
+    let (_, delayed) = group.delayed.take().unwrap();
+    assert!((1..=6).contains(&delayed.len()), "{} copies in 5 s", delayed.len());
+    assert!(group.bodies(C).is_empty());
+    for (from, message) in delayed {
+        let now = group.now;
+        group.at(C).handle_message(now, from, message).unwrap();
+    }
+    group.run(200);
+    assert_eq!(group.bodies(C), [long.as_bytes(), b"y"]);
+}
+
+/// Copies that are lost are replaced: soon after the first ones, and in seconds whatever happened.
+#[test]
+fn lost_entries_are_sent_again() {
+    for (lost_for, wait) in [(0, 400), (70_000, 4_200)] {
+        let (mut group, long) = one_behind();
+        group.run(lost_for);
+        group.delayed = None;
+        group.run(wait);
+        assert_eq!(group.bodies(C), [long.as_bytes(), b"y"], "lost for {lost_for} ms");
+    }
+}
+
+#[test]
+fn entries_are_sent_again_at_once_when_paths_have_changed() {
+    let (mut group, long) = one_behind();
+    group.run(5_000);
+    group.delayed = None;
+    group.at(A).handle_paths_changed();
+    group.run(150);
+    assert_eq!(group.bodies(C), [long.as_bytes(), b"y"]);
 }

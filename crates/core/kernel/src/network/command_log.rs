@@ -232,6 +232,11 @@ impl CommandLog {
         }
     }
 
+    /// See [`Consensus::handle_paths_changed`].
+    pub(crate) fn handle_paths_changed(&mut self) {
+        self.log.handle_paths_changed();
+    }
+
     /// See [`Consensus::handle_timeout`].
     pub(crate) fn handle_timeout(&mut self, now: Moment) {
         if self.poll_timeout().is_some_and(|at| at <= now) {

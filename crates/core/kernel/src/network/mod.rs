@@ -407,6 +407,7 @@ impl Network {
         }
         // Once for all events: a node that goes takes several paths with it.
         if paths_changed {
+            self.commands.handle_paths_changed();
             rti.handle_network_changed(now);
         }
         again |= self.drive_order(now, rti, done);
