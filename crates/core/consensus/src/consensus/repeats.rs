@@ -56,8 +56,8 @@ impl Consensus {
         false
     }
 
-    /// Paths between nodes have changed. What was on its way may be lost, so followers that lack
-    /// entries are sent them again at once.
+    /// Paths between nodes have changed. Messages that were on their way may be lost, so followers that
+    /// lack entries are sent them again at once.
     pub fn handle_paths_changed(&mut self) {
         self.entries_trips.clear();
     }

@@ -193,8 +193,8 @@ impl InboundFilter {
         Self { switchovers: switchover..u64::MAX, earlier, ..Self::default() }
     }
 
-    /// Whether the stream was filtered for this node after a switchover. What was sent then came by the
-    /// topic of this node, too, if it was wanted here.
+    /// Whether the stream was filtered for this node after a switchover. A message that was sent then
+    /// came by the topic of this node, too, if it was wanted here.
     pub(super) fn was_on(&self, switchover: u64) -> bool {
         self.switchovers.contains(&switchover) || self.earlier.contains(&switchover)
     }

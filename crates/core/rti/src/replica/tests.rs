@@ -158,7 +158,7 @@ fn a_best_effort_message_comes_once_although_a_filter_has_begun_since() {
         world.best_effort(objects, sent_after, true);
     }
     assert_eq!(world.events(), [removed(3), removed(4), removed(8)]);
-    // What was sent in between was sent once.
+    // Messages that were sent in between were sent once.
     for sent_after in [1, 5, 6] {
         world.best_effort(objects, sent_after, false);
     }
