@@ -13,6 +13,7 @@ mod mpi;
 mod mutations;
 mod pictures;
 mod ratchets;
+mod sbom;
 mod soak;
 mod test_times;
 mod tidy;
@@ -48,6 +49,11 @@ enum Chore {
     Ratchets,
     /// Check licences, advisories, duplicate versions and sources of third parties. Builds cargo-deny if it is not installed.
     Deny,
+    /// Print the software bill of materials of `meshrti`: its packages with licences and digests, as CycloneDX.
+    Sbom {
+        /// Where to write it, in place of the standard output.
+        file: Option<std::path::PathBuf>,
+    },
     /// Write the generated code, or check that it is current.
     Gen {
         /// Write nothing; fail when the files differ from what would be written.
@@ -112,6 +118,7 @@ fn run(chore: Chore) -> anyhow::Result<()> {
         Chore::Tidy => tidy::run(),
         Chore::Ratchets => ratchets::run(),
         Chore::Deny => deny::run(),
+        Chore::Sbom { file } => sbom::run(file.as_deref()),
         Chore::Gen { check: true } => generate::check(),
         Chore::Gen { check: false } => generate::write(),
         Chore::Pictures => pictures::write(),
