@@ -5,6 +5,7 @@
 //! are two hops each way, as in BMLatency of the RTI benchmark suite. The floor takes turns with
 //! the server, in slices, so that any other load of the machine affects both.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -43,6 +44,8 @@ pub struct Plan {
 /// The round trips of one size.
 #[derive(Clone, Debug)]
 pub struct Latency {
+    /// The address of the server.
+    pub server: String,
     /// Number of other objects that existed.
     pub objects: usize,
     /// Round trips through the server.
@@ -54,46 +57,73 @@ pub struct Latency {
     pub server_cpu_s: Option<f64>,
 }
 
-/// Runs the plan. `progress` gets the number of finished round trips and their total.
+impl Latency {
+    fn new(server: &str, objects: usize, size: usize) -> Self {
+        let (rounds, floor) = (Rounds::new(size), Rounds::new(size));
+        Self { server: server.to_owned(), objects, rounds, floor, server_cpu_s: Some(0.0) }
+    }
+}
+
+/// Runs the plan at `server` and at those `beside` it, such as other addresses of the same one, which
+/// take turns with it. `progress` gets the number of finished round trips and their total. Of each size,
+/// the results are in the order of the servers.
 ///
 /// # Errors
 /// The server or the system fails or refuses a request.
 pub async fn measure(
     launcher: &Launcher,
     server: &Server,
+    beside: &[Server],
     plan: &Plan,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Vec<Latency>, BenchError> {
     let mut floor = Floor::start(launcher, server.links()).await?;
-    let federation = federation_name("latency");
-    let mut ring = Ring::start(launcher, server, &federation).await?;
+    let (servers, federation) = (std::iter::once(server).chain(beside), federation_name("latency"));
+    // The next one is at the front: a ring that had its turn goes to the back.
+    let mut rings = VecDeque::new();
+    for (at, server) in servers.enumerate() {
+        let federation = format!("{federation}-{at}");
+        rings.push_back((server, Ring::start(launcher, server, &federation).await?, federation));
+    }
     let slices = plan.slices.clamp(1, plan.samples.max(1));
-    let all = plan.samples * (plan.sizes.len() * plan.objects.len().max(1)) as u64;
-    let mut done = 0;
+    let each = plan.samples * (plan.sizes.len() * plan.objects.len().max(1)) as u64;
+    let (all, mut done) = (each * rings.len() as u64, 0);
     let mut results = Vec::new();
     for &objects in if plan.objects.is_empty() { &[0][..] } else { &plan.objects } {
-        ring = ring.populate(objects).await?;
+        for _ in 0..rings.len() {
+            let Some((server, ring, federation)) = rings.pop_front() else { break };
+            rings.push_back((server, ring.populate(objects).await?, federation));
+        }
         for &size in &plan.sizes {
-            let mut latency =
-                Latency { objects, rounds: Rounds::new(size), floor: Rounds::new(size), server_cpu_s: None };
-            let mut cpu_s = Some(0.0);
+            let latency = |server: &Server| Latency::new(server.address(), objects, size);
+            let mut latencies: Vec<_> = rings.iter().map(|(server, ..)| latency(server)).collect();
+            let mut bare = Rounds::new(size);
             for slice in 0..slices {
                 let samples = share(plan.samples, slices, slice);
-                latency.floor.add(&floor.rounds(size, message_bytes(size), plan.warm_up, samples).await?);
-                let before = server.cpu_s();
-                let rounds;
-                (ring, rounds) = ring.rounds(size, plan.warm_up, samples).await?;
-                latency.rounds.add(&rounds);
-                cpu_s =
-                    cpu_s.zip(server.cpu_s().zip(before)).map(|(sum, (after, before))| sum + after - before);
-                done += samples;
-                progress(done, all);
+                bare.add(&floor.rounds(size, message_bytes(size), plan.warm_up, samples).await?);
+                for latency in &mut latencies {
+                    let Some((server, ring, federation)) = rings.pop_front() else { break };
+                    let before = server.cpu_s();
+                    let (ring, rounds) = ring.rounds(size, plan.warm_up, samples).await?;
+                    rings.push_back((server, ring, federation));
+                    latency.rounds.add(&rounds);
+                    let used = server.cpu_s().zip(before).map(|(after, before)| after - before);
+                    latency.server_cpu_s = latency.server_cpu_s.zip(used).map(|(sum, used)| sum + used);
+                    done += samples;
+                    progress(done, all);
+                }
             }
-            latency.server_cpu_s = cpu_s.map(|sum| sum / (plan.samples + slices * plan.warm_up) as f64);
-            results.push(latency);
+            let rounds = (plan.samples + slices * plan.warm_up) as f64;
+            for mut latency in latencies {
+                latency.floor = bare.clone();
+                latency.server_cpu_s = latency.server_cpu_s.map(|sum| sum / rounds);
+                results.push(latency);
+            }
         }
     }
-    ring.end(&federation).await?;
+    for (_, ring, federation) in rings {
+        ring.end(&federation).await?;
+    }
     Ok(results)
 }
 

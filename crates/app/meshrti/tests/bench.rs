@@ -6,7 +6,8 @@
 #[path = "common/loopback.rs"]
 mod loopback;
 
-use std::process::{Command, Output};
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -56,6 +57,28 @@ fn latency_with_and_without_other_objects() {
         assert_numbers(row, &["floor_p50_us", "floor_p99_us", "p50_ratio", "p99_ratio"]);
         assert_eq!(row["samples"], 30);
     }
+}
+
+/// Two addresses of one server take turns.
+#[test]
+fn carriers_are_measured_side_by_side() {
+    let mut server = Command::new(env!("CARGO_BIN_EXE_meshrti"))
+        .args(["--quiet", "serve", "--listen", "tcp://127.0.0.1:0", "--listen", "ws://127.0.0.1:0"])
+        .current_dir(std::env::temp_dir())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the server starts");
+    let lines = BufReader::new(server.stdout.take().expect("it is piped")).lines().map_while(Result::ok);
+    let said: Vec<String> = lines.take_while(|line| line != "ready").collect();
+    let urls: Vec<&str> = said.iter().filter_map(|line| line.strip_prefix("listening on ")).collect();
+    let counts = ["--size", "16,64", "--samples", "20", "--warm-up", "3", "--slices", "2"];
+    let report = report(&[&["latency", "--server", urls[0], "--beside", urls[1]], &counts[..]].concat());
+    server.kill().and_then(|()| server.wait()).expect("it was started here");
+    let rows = report["rows"].as_array().unwrap();
+    let found: Vec<_> = rows.iter().map(|row| (row["server"].as_str(), row["size_bytes"].as_u64())).collect();
+    let expected = [(urls[0], 16), (urls[1], 16), (urls[0], 64), (urls[1], 64)];
+    assert_eq!(found, expected.map(|(url, size)| (Some(url), Some(size))));
+    rows.iter().for_each(|row| assert_numbers(row, &["p50_us", "floor_p50_us", "p50_ratio"]));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `meshrti bench latency`.
 
+use bench::Server;
 use bench::latency::{Latency, Plan, measure};
 use serde_json::{Value, json};
 
@@ -18,6 +19,7 @@ Examples:
   meshrti bench latency --size 16 --objects 10,100000     whether objects that merely exist cost anything
   meshrti bench latency --nodes 2                         from a federate at one node to one at another
   meshrti bench latency --server sim-host:15164 --json
+  meshrti bench latency --server tcp://sim-host --beside tls://sim-host    the price of encryption
 
 A federate updates an object, a federate in another process answers each reflect by an update with the same payload: two \
 hops each way through the server. The floor is the same number of bytes through a relay process that only passes them \
@@ -39,6 +41,9 @@ pub(super) struct Args {
     /// Other objects of the same class that exist, known to both federates; several numbers are measured one after another
     #[arg(long, value_name = "COUNT", value_delimiter = ',', default_value = "0")]
     objects: Vec<usize>,
+    /// Another server that takes turns with the first, such as another address of it; NEAR,FAR for two nodes
+    #[arg(long, value_name = "URL[,FAR]")]
+    beside: Vec<String>,
     #[command(flatten)]
     target: Target,
     #[command(flatten)]
@@ -59,12 +64,15 @@ pub(super) async fn run(args: &Args) -> Outcome {
         objects,
     };
     let mut progress = Progress::new("latency");
-    let results = Box::pin(measure(&launcher, &server, &plan, |done, all| progress.at(done, all)))
-        .await
-        .map_err(failure)?;
+    let beside: Vec<Server> = args.beside.iter().map(|urls| another(urls)).collect();
+    let measured = measure(&launcher, &server, &beside, &plan, |done, all| progress.at(done, all));
+    let results = Box::pin(measured).await.map_err(failure)?;
     drop(progress);
     if !args.json.takes_stdout() {
         say(table(&results));
+        if !beside.is_empty() {
+            say(comparison(&results, beside.len() + 1));
+        }
     }
     results.iter().for_each(|latency| report.row(row(latency)));
     report.note(args.target.note());
@@ -74,8 +82,40 @@ pub(super) async fn run(args: &Args) -> Outcome {
     Ok(Status::Done)
 }
 
+/// A server at one URL, or two nodes.
+fn another(urls: &str) -> Server {
+    match urls.split_once(',') {
+        Some((near, far)) => Server::between(near, far),
+        None => Server::at(urls),
+    }
+}
+
+/// The round trips beside those at the first of `servers` servers, which had their turns in the same run.
+fn comparison(results: &[Latency], servers: usize) -> String {
+    let mut table =
+        Table::new(["payload", "objects", "server", "p50 µs", "p99", "p50 to first", "p99 to first"]);
+    for of_size in results.chunks(servers) {
+        let Some(first) = of_size.first() else { continue };
+        for latency in of_size {
+            let us = |quantile| latency.rounds.quantile_us(quantile);
+            let ratio = |quantile| us(quantile) / first.rounds.quantile_us(quantile);
+            table.line([
+                size::name(latency.rounds.size_bytes()),
+                latency.objects.to_string(),
+                latency.server.clone(),
+                figure(us(0.5)),
+                figure(us(0.99)),
+                figure(ratio(0.5)),
+                figure(ratio(0.99)),
+            ]);
+        }
+    }
+    table.text()
+}
+
 pub(super) fn row(latency: &Latency) -> Value {
     let mut row = latency.rounds.row(Some(&latency.floor));
+    row["server"] = json!(latency.server);
     row["objects"] = json!(latency.objects);
     row["server_cpu_us"] = json!(latency.server_cpu_s.map(|seconds| seconds * 1e6));
     row

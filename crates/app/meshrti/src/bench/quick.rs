@@ -54,7 +54,8 @@ pub(super) async fn run(args: &Args) -> Outcome {
         slices: 5,
         objects: vec![0, scaled(10_000) as usize],
     };
-    let latencies = Box::pin(latency::measure(&launcher, &server, &plan, |done, all| progress.at(done, all)));
+    let latencies =
+        Box::pin(latency::measure(&launcher, &server, &[], &plan, |done, all| progress.at(done, all)));
     let latencies = latencies.await.map_err(failure)?;
     drop(progress);
     show("Round trips: update, reflect, update, reflect", super::latency::table(&latencies));
