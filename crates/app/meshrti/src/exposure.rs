@@ -7,8 +7,8 @@ use console::exit::Failure;
 use node::Config;
 use tracing::warn;
 
-/// Says in one line each what others on the network can do to a server with this configuration. With
-/// `is_required` this is an error.
+/// Says in one line what others on the network can do to a server with this configuration, and the
+/// commands that change it. With `is_required` this is an error.
 ///
 /// # Errors
 /// Security is required, and a port is open to others without it.
@@ -17,8 +17,8 @@ pub(crate) fn check(config: &Config, is_required: bool) -> Result<(), Failure> {
     if is_required && !found.is_empty() {
         return Err(Failure::wrong_use(format_args!("--require-security: {}", found.join("; "))));
     }
-    for weakness in found {
-        warn!("{weakness}; docs/guide/secure.md says more, and --require-security refuses it");
+    if !found.is_empty() {
+        warn!("{}; docs/guide/access.md says more, and --require-security refuses it", found.join("; "));
     }
     Ok(())
 }
