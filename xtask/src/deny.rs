@@ -5,7 +5,7 @@
 //! writes them as the database that cargo-deny reads.
 
 use crate::cargo::{call, cargo, spelled};
-use crate::workspace::{metadata, root};
+use crate::workspace::{Lock, lock, metadata, root};
 use anyhow::{Context, bail, ensure};
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -54,23 +54,10 @@ enum Kind {
     Unsound,
 }
 
-/// The part of `Cargo.lock` that is read.
-#[derive(Debug, Deserialize)]
-struct Lock {
-    package: Vec<Locked>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Locked {
-    name: String,
-    /// `None` for a crate of the workspace.
-    source: Option<String>,
-}
-
 /// Fails with cargo-deny's report, or with the packages whose advisories nobody has looked up.
 pub(crate) fn run() -> anyhow::Result<()> {
     let advisories: Advisories = read(ADVISORIES)?;
-    let lock: Lock = read("Cargo.lock")?;
+    let lock = lock()?;
     let unknown = unknown(&advisories, &lock);
     ensure!(
         unknown.is_empty(),
@@ -192,9 +179,9 @@ mod tests {
 
     #[test]
     fn a_package_that_nobody_has_looked_up_is_named() {
-        let registry = "source = \"registry+https://example.org\"\n";
+        let registry = "version = \"1.0.0\"\nsource = \"registry+https://example.org\"\n";
         let lock = format!(
-            "[[package]]\nname = \"known\"\n{registry}[[package]]\nname = \"ours\"\n[[package]]\nname = \"new\"\n{registry}"
+            "[[package]]\nname = \"known\"\n{registry}[[package]]\nname = \"ours\"\nversion = \"0.1.0\"\n[[package]]\nname = \"new\"\n{registry}"
         );
         let lock: Lock = toml::from_str(&lock).unwrap();
         assert_eq!(unknown(&advisories(ONE), &lock), ["new"]);

@@ -2,7 +2,7 @@
 //! CycloneDX 1.5.
 
 use crate::cargo::output;
-use crate::workspace::root;
+use crate::workspace::{Lock, lock};
 use anyhow::{Context, ensure};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -54,25 +54,10 @@ struct Kind {
     kind: Option<String>,
 }
 
-/// The part of `Cargo.lock` that is read.
-#[derive(Debug, Deserialize)]
-struct Lock {
-    package: Vec<Locked>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Locked {
-    name: String,
-    version: String,
-    #[serde(default)]
-    checksum: Option<String>,
-}
-
 /// Writes the bill of materials to `file`, or prints it.
 pub(crate) fn run(file: Option<&Path>) -> anyhow::Result<()> {
     let metadata = output(&["metadata", "--format-version=1", "--locked", "--filter-platform", &host()?])?;
-    let lock = std::fs::read_to_string(root().join("Cargo.lock")).context("cannot read Cargo.lock")?;
-    let bill = bill(&serde_json::from_str(&metadata)?, &toml::from_str(&lock)?)?;
+    let bill = bill(&serde_json::from_str(&metadata)?, &lock()?)?;
     let text = serde_json::to_string_pretty(&bill)? + "\n";
     match file {
         Some(file) => std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display())),

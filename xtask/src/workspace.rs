@@ -45,6 +45,28 @@ pub(crate) struct Target {
     pub(crate) kind: Vec<String>,
 }
 
+/// The part of `Cargo.lock` that the chores read.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Lock {
+    pub(crate) package: Vec<Locked>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Locked {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    /// `None` for a crate of the workspace.
+    pub(crate) source: Option<String>,
+    /// Its SHA-256 in hexadecimal digits; `None` for a crate of the workspace.
+    pub(crate) checksum: Option<String>,
+}
+
+/// Reads `Cargo.lock`.
+pub(crate) fn lock() -> anyhow::Result<Lock> {
+    let text = std::fs::read_to_string(root().join("Cargo.lock")).context("cannot read Cargo.lock")?;
+    toml::from_str(&text).context("Cargo.lock")
+}
+
 /// The folder of the workspace this program was built from.
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the workspace")
