@@ -15,7 +15,6 @@ mod network;
 mod password_failures;
 mod paused;
 pub mod report;
-mod reports;
 mod sessions;
 mod status;
 mod turn;

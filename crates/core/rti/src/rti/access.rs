@@ -3,7 +3,7 @@
 use super::Rti;
 use crate::caller::Standing;
 use crate::proposal::CallerId;
-use crate::services::authorization::{self, Authorization, Member};
+use crate::services::authorization::{self, Authorization, Member, Subject};
 use access::{Account, Operation};
 use hla::RtiError;
 use hla::api::call_request::CallRequest as Call;
@@ -51,9 +51,7 @@ impl Rti {
 
     /// Lets the access policy decide about a call, if it is to.
     pub(super) fn authorize(&mut self, caller: CallerId, call: &Call) -> Result<(), RtiError> {
-        if !authorization::is_needed(call) {
-            return Ok(());
-        }
+        let Some(subject) = Subject::of(call) else { return Ok(()) };
         let Some(known) = self.callers.get(&caller) else { return Ok(()) };
         let (Some(account), standing) = (&known.account, known.standing) else { return Ok(()) };
         let service = call.service();
@@ -68,7 +66,7 @@ impl Rti {
             Standing::Open | Standing::Connected => None,
         };
         let records = &mut self.authorizations;
-        authorization::ask_about(call, member.as_ref(), &mut |operation: &Operation<'_>| {
+        subject.ask_about(member.as_ref(), &mut |operation: &Operation<'_>| {
             // Drained after every call. The limit is for drivers that keep no log.
             if records.len() < AUTHORIZATIONS_MAX {
                 records.push_back((caller, Authorization::of(operation, account.decide(operation))));

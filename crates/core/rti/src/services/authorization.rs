@@ -14,38 +14,98 @@ use hla::fom::Fdd;
 use hla::handle::{FederateHandle, InteractionClassHandle, ObjectClassHandle};
 use hla::{Exception, RtiError};
 
-/// Whether the policy decides about such calls.
-pub(crate) const fn is_needed(call: &Call) -> bool {
-    use Call::*;
-    matches!(
-        call,
-        CreateFederationExecutionRequest(_)
-            | CreateFederationExecutionWithTimeRequest(_)
-            | CreateFederationExecutionWithModulesRequest(_)
-            | CreateFederationExecutionWithModulesAndTimeRequest(_)
-            | CreateFederationExecutionWithMimRequest(_)
-            | CreateFederationExecutionWithMimAndTimeRequest(_)
-            | DestroyFederationExecutionRequest(_)
-            | JoinFederationExecutionRequest(_)
-            | JoinFederationExecutionWithModulesRequest(_)
-            | JoinFederationExecutionWithNameRequest(_)
-            | JoinFederationExecutionWithNameAndModulesRequest(_)
-            | PublishObjectClassAttributesRequest(_)
-            | PublishInteractionClassRequest(_)
-            | PublishObjectClassDirectedInteractionsRequest(_)
-            | SubscribeObjectClassAttributesRequest(_)
-            | SubscribeObjectClassAttributesWithRateRequest(_)
-            | SubscribeObjectClassAttributesPassivelyRequest(_)
-            | SubscribeObjectClassAttributesPassivelyWithRateRequest(_)
-            | SubscribeObjectClassAttributesWithRegionsRequest(_)
-            | SubscribeObjectClassAttributesWithRegionsAndRateRequest(_)
-            | SubscribeInteractionClassRequest(_)
-            | SubscribeInteractionClassPassivelyRequest(_)
-            | SubscribeInteractionClassWithRegionsRequest(_)
-            | SubscribeObjectClassDirectedInteractionsRequest(_)
-            | SubscribeObjectClassDirectedInteractionsUniversallyRequest(_)
-            | EnableTimeRegulationRequest(_)
-    )
+/// The part of a call that the policy decides about.
+pub(crate) enum Subject<'a> {
+    /// A federation execution.
+    Execution(Operation<'a>),
+    /// The publication of classes.
+    Publish(Classes<'a>),
+    /// The subscription of classes.
+    Subscribe(Classes<'a>),
+    /// Time regulation.
+    RegulateTime,
+}
+
+/// The classes of a declaration.
+pub(crate) enum Classes<'a> {
+    Objects(Option<ObjectClassHandle>),
+    Interaction(Option<InteractionClassHandle>),
+    Directed(Option<&'a InteractionClassHandleSet>),
+}
+
+impl<'a> Subject<'a> {
+    /// `None`: the policy does not decide about such calls.
+    pub(crate) fn of(call: &'a Call) -> Option<Self> {
+        use Call::*;
+        use Classes::{Directed, Interaction, Objects};
+        use Subject::{Publish, Subscribe};
+        let create = |federation| Subject::Execution(Operation::Create { federation });
+        let destroy = |federation| Subject::Execution(Operation::Destroy { federation });
+        let join = |federation, name, kind| Subject::Execution(join(federation, name, kind));
+        Some(match call {
+            CreateFederationExecutionRequest(r) => create(&r.federation_name),
+            CreateFederationExecutionWithTimeRequest(r) => create(&r.federation_name),
+            CreateFederationExecutionWithModulesRequest(r) => create(&r.federation_name),
+            CreateFederationExecutionWithModulesAndTimeRequest(r) => create(&r.federation_name),
+            CreateFederationExecutionWithMimRequest(r) => create(&r.federation_name),
+            CreateFederationExecutionWithMimAndTimeRequest(r) => create(&r.federation_name),
+            DestroyFederationExecutionRequest(r) => destroy(&r.federation_name),
+            JoinFederationExecutionRequest(r) => join(&r.federation_name, "", &r.federate_type),
+            JoinFederationExecutionWithModulesRequest(r) => join(&r.federation_name, "", &r.federate_type),
+            JoinFederationExecutionWithNameRequest(r) => {
+                join(&r.federation_name, &r.federate_name, &r.federate_type)
+            }
+            JoinFederationExecutionWithNameAndModulesRequest(r) => {
+                join(&r.federation_name, &r.federate_name, &r.federate_type)
+            }
+            PublishObjectClassAttributesRequest(r) => Publish(Objects(r.object_class)),
+            PublishInteractionClassRequest(r) => Publish(Interaction(r.interaction_class)),
+            PublishObjectClassDirectedInteractionsRequest(r) => {
+                Publish(Directed(r.interaction_classes.as_ref()))
+            }
+            SubscribeObjectClassAttributesRequest(r) => Subscribe(Objects(r.object_class)),
+            SubscribeObjectClassAttributesWithRateRequest(r) => Subscribe(Objects(r.object_class)),
+            SubscribeObjectClassAttributesPassivelyRequest(r) => Subscribe(Objects(r.object_class)),
+            SubscribeObjectClassAttributesPassivelyWithRateRequest(r) => Subscribe(Objects(r.object_class)),
+            SubscribeObjectClassAttributesWithRegionsRequest(r) => Subscribe(Objects(r.object_class)),
+            SubscribeObjectClassAttributesWithRegionsAndRateRequest(r) => Subscribe(Objects(r.object_class)),
+            SubscribeInteractionClassRequest(r) => Subscribe(Interaction(r.interaction_class)),
+            SubscribeInteractionClassPassivelyRequest(r) => Subscribe(Interaction(r.interaction_class)),
+            SubscribeInteractionClassWithRegionsRequest(r) => Subscribe(Interaction(r.interaction_class)),
+            SubscribeObjectClassDirectedInteractionsRequest(r) => {
+                Subscribe(Directed(r.interaction_classes.as_ref()))
+            }
+            SubscribeObjectClassDirectedInteractionsUniversallyRequest(r) => {
+                Subscribe(Directed(r.interaction_classes.as_ref()))
+            }
+            EnableTimeRegulationRequest(_) => Subject::RegulateTime,
+            _ => return None,
+        })
+    }
+
+    /// Asks about every operation in it. `member`: the membership of the caller, if it is joined.
+    ///
+    /// # Errors
+    /// The first refusal of `ask`.
+    pub(crate) fn ask_about(
+        &self,
+        member: Option<&Member<'_>>,
+        ask: &mut dyn FnMut(&Operation<'_>) -> Result<(), RtiError>,
+    ) -> Result<(), RtiError> {
+        match (self, member) {
+            (Subject::Execution(operation), _) => ask(operation),
+            (Subject::Publish(classes), Some(member)) => member.ask_about(classes, Topic::Publish, ask),
+            (Subject::Subscribe(classes), Some(member)) => member.ask_about(classes, Topic::Subscribe, ask),
+            (Subject::RegulateTime, Some(member)) => {
+                ask(&Operation::Within { federation: &member.federation.name, topic: Topic::RegulateTime })
+            }
+            (_, None) => Ok(()), // the service refuses it
+        }
+    }
+}
+
+fn join<'a>(federation: &'a str, name: &'a str, federate_type: &'a str) -> Operation<'a> {
+    Operation::Join { federation, name, federate_type }
 }
 
 /// The joined federate of a call.
@@ -54,114 +114,25 @@ pub(crate) struct Member<'a> {
     pub(crate) model: &'a Fdd,
 }
 
-/// Asks about every operation of `call`. `member`: its caller's membership, if it is joined.
-///
-/// # Errors
-/// The first refusal of `ask`.
-pub(crate) fn ask_about(
-    call: &Call,
-    member: Option<&Member<'_>>,
-    ask: &mut dyn FnMut(&Operation<'_>) -> Result<(), RtiError>,
-) -> Result<(), RtiError> {
-    match member {
-        Some(member) => member.ask_about(call, ask),
-        None => ask_about_executions(call, ask),
-    }
-}
-
-fn ask_about_executions(
-    call: &Call,
-    ask: &mut dyn FnMut(&Operation<'_>) -> Result<(), RtiError>,
-) -> Result<(), RtiError> {
-    use Call::*;
-    let operation = match call {
-        CreateFederationExecutionRequest(r) => Operation::Create { federation: &r.federation_name },
-        CreateFederationExecutionWithTimeRequest(r) => Operation::Create { federation: &r.federation_name },
-        CreateFederationExecutionWithModulesRequest(r) => {
-            Operation::Create { federation: &r.federation_name }
-        }
-        CreateFederationExecutionWithModulesAndTimeRequest(r) => {
-            Operation::Create { federation: &r.federation_name }
-        }
-        CreateFederationExecutionWithMimRequest(r) => Operation::Create { federation: &r.federation_name },
-        CreateFederationExecutionWithMimAndTimeRequest(r) => {
-            Operation::Create { federation: &r.federation_name }
-        }
-        DestroyFederationExecutionRequest(r) => Operation::Destroy { federation: &r.federation_name },
-        JoinFederationExecutionRequest(r) => join(&r.federation_name, "", &r.federate_type),
-        JoinFederationExecutionWithModulesRequest(r) => join(&r.federation_name, "", &r.federate_type),
-        JoinFederationExecutionWithNameRequest(r) => {
-            join(&r.federation_name, &r.federate_name, &r.federate_type)
-        }
-        JoinFederationExecutionWithNameAndModulesRequest(r) => {
-            join(&r.federation_name, &r.federate_name, &r.federate_type)
-        }
-        _ => return Ok(()),
-    };
-    ask(&operation)
-}
-
-fn join<'a>(federation: &'a str, name: &'a str, federate_type: &'a str) -> Operation<'a> {
-    Operation::Join { federation, name, federate_type }
-}
-
 impl Member<'_> {
-    fn ask_about(
-        &self,
-        call: &Call,
+    /// Asks about the declaration of classes that the model has.
+    fn ask_about<'a>(
+        &'a self,
+        classes: &Classes<'_>,
+        topic: fn(&'a str) -> Topic<'a>,
         ask: &mut dyn FnMut(&Operation<'_>) -> Result<(), RtiError>,
     ) -> Result<(), RtiError> {
-        use Call::*;
         let federation = &*self.federation.name;
-        let mut within = |topic| ask(&Operation::Within { federation, topic });
-        let (publish, subscribe) = (Topic::Publish, Topic::Subscribe);
-        let topic = match call {
-            PublishObjectClassAttributesRequest(r) => self.objects(r.object_class).map(publish),
-            PublishInteractionClassRequest(r) => self.interaction(r.interaction_class).map(publish),
-            SubscribeObjectClassAttributesRequest(r) => self.objects(r.object_class).map(subscribe),
-            SubscribeObjectClassAttributesWithRateRequest(r) => self.objects(r.object_class).map(subscribe),
-            SubscribeObjectClassAttributesPassivelyRequest(r) => self.objects(r.object_class).map(subscribe),
-            SubscribeObjectClassAttributesPassivelyWithRateRequest(r) => {
-                self.objects(r.object_class).map(subscribe)
+        let mut within = |name| ask(&Operation::Within { federation, topic: topic(name) });
+        match *classes {
+            Classes::Objects(class) => self.objects(class).map_or(Ok(()), within),
+            Classes::Interaction(class) => self.interaction(class).map_or(Ok(()), within),
+            Classes::Directed(set) => {
+                let handles = set.map(|set| set.interaction_class_handle.as_slice()).unwrap_or_default();
+                let mut names = handles.iter().filter_map(|&handle| self.interaction(Some(handle)));
+                names.try_for_each(&mut within)
             }
-            SubscribeObjectClassAttributesWithRegionsRequest(r) => {
-                self.objects(r.object_class).map(subscribe)
-            }
-            SubscribeObjectClassAttributesWithRegionsAndRateRequest(r) => {
-                self.objects(r.object_class).map(subscribe)
-            }
-            SubscribeInteractionClassRequest(r) => self.interaction(r.interaction_class).map(subscribe),
-            SubscribeInteractionClassPassivelyRequest(r) => {
-                self.interaction(r.interaction_class).map(subscribe)
-            }
-            SubscribeInteractionClassWithRegionsRequest(r) => {
-                self.interaction(r.interaction_class).map(subscribe)
-            }
-            PublishObjectClassDirectedInteractionsRequest(r) => {
-                return self.all(r.interaction_classes.as_ref(), publish, &mut within);
-            }
-            SubscribeObjectClassDirectedInteractionsRequest(r) => {
-                return self.all(r.interaction_classes.as_ref(), subscribe, &mut within);
-            }
-            SubscribeObjectClassDirectedInteractionsUniversallyRequest(r) => {
-                return self.all(r.interaction_classes.as_ref(), subscribe, &mut within);
-            }
-            EnableTimeRegulationRequest(_) => Some(Topic::RegulateTime),
-            _ => None,
-        };
-        topic.map_or(Ok(()), within)
-    }
-
-    /// Asks about each class of a set.
-    fn all<'a>(
-        &'a self,
-        set: Option<&InteractionClassHandleSet>,
-        topic: fn(&'a str) -> Topic<'a>,
-        ask: &mut dyn FnMut(Topic<'a>) -> Result<(), RtiError>,
-    ) -> Result<(), RtiError> {
-        let handles = set.map(|set| set.interaction_class_handle.as_slice()).unwrap_or_default();
-        let mut names = handles.iter().filter_map(|&handle| self.interaction(Some(handle)));
-        names.try_for_each(|name| ask(topic(name)))
+        }
     }
 
     fn objects(&self, handle: Option<ObjectClassHandle>) -> Option<&str> {
