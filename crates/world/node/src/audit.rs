@@ -89,7 +89,7 @@ impl Audit {
     }
 }
 
-/// Writes lines until there are no more senders.
+/// Writes the lines that arrive until the sender is dropped.
 fn write_all(mut file: LogFile, lines: &Receiver<Line>) {
     let mut failed: u64 = 0;
     while let Some(line) = next(lines, &mut file) {

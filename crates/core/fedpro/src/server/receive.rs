@@ -139,8 +139,8 @@ impl Endpoint {
             self.refuse(now, conn, Refusal::UnknownSession(id), Some(answer));
             return None;
         };
-        // Its number alone, which others may have overheard, is worth nothing. The client is told no more
-        // than if there were no such session.
+        // The number of a session is no proof: somebody else may have overheard it. The client gets the
+        // same answer as for a session that does not exist.
         if self.connections.get(&conn).is_none_or(|connection| connection.proof != session.proof) {
             let answer = refusal(ResumeStatus::UnknownSession);
             self.refuse(now, conn, Refusal::Unproved, Some(answer));
