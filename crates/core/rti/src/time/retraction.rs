@@ -23,10 +23,16 @@ pub(crate) struct Sending {
     pub(crate) is_retractable: bool,
 }
 
-/// A message that can still be retracted.
-#[derive(Debug)]
-struct Retractable {
+/// Messages with consecutive numbers and the same time that can still be retracted.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    last: u32,
     time: LogicalTime,
+}
+
+/// The details of a message that can still be retracted.
+#[derive(Debug, Default)]
+struct Details {
     /// Federates that have received it already.
     early: BTreeSet<FederateHandle>,
     /// The instance that it deletes.
@@ -36,12 +42,19 @@ struct Retractable {
 }
 
 /// The messages of one federate that it can still retract.
+///
+/// A federate usually sends many messages with the same time in a row, and few of them have details
+/// on a single node. Runs keep what waits for an advance small enough for the nearest caches.
 #[derive(Debug, Default)]
 pub(super) struct Sent {
     /// Number of messages sent in time-stamp order.
     count: u32,
-    retractable: BTreeMap<u32, Retractable>,
+    /// By the number of the first message.
+    runs: BTreeMap<u32, Run>,
+    /// The same runs: their times, and the numbers of their first messages.
     by_time: BTreeSet<(LogicalTime, u32)>,
+    /// Of those messages that have any.
+    details: BTreeMap<u32, Details>,
 }
 
 /// The handle of the message of `sender` with this number. Clients in Java compare the last four of
@@ -72,23 +85,68 @@ impl Sent {
         Ok(handle(sender, number))
     }
 
+    /// Adds the message with the next number.
+    fn add(&mut self, number: u32, time: LogicalTime) {
+        if let Some(mut last) = self.runs.last_entry()
+            && last.get().time == time
+            && last.get().last.checked_add(1) == Some(number)
+        {
+            last.get_mut().last = number;
+            return;
+        }
+        self.add_run(number, Run { last: number, time });
+    }
+
+    fn add_run(&mut self, first: u32, run: Run) {
+        self.runs.insert(first, run);
+        self.by_time.insert((run.time, first));
+    }
+
+    /// The run of a message, with the number of its first one.
+    fn run_of(&self, number: u32) -> Option<(u32, Run)> {
+        let (&first, &run) = self.runs.range(..=number).next_back()?;
+        (number <= run.last).then_some((first, run))
+    }
+
+    /// The time of a message that can still be retracted.
+    fn time_of(&self, number: u32) -> Option<LogicalTime> {
+        self.run_of(number).map(|(_, run)| run.time)
+    }
+
+    /// The details of a message that can still be retracted.
+    fn details_of(&mut self, number: u32) -> Option<&mut Details> {
+        self.run_of(number)?;
+        Some(self.details.entry(number).or_default())
+    }
+
     /// Forgets messages that can no longer be retracted, because nothing at or below `bound` can.
     /// Returns the instances that they delete.
     pub(super) fn finish(&mut self, bound: Bound) -> impl Iterator<Item = ObjectInstanceHandle> + use<> {
         let mut deleted = Vec::new();
-        while let Some(&(time, number)) = self.by_time.first()
+        while let Some(&(time, first)) = self.by_time.first()
             && bound.is_at_or_after(time)
         {
             self.by_time.pop_first();
-            deleted.extend(self.retractable.remove(&number).and_then(|message| message.deletes));
+            let Some(run) = self.runs.remove(&first) else { continue };
+            let details = self.details.extract_if(first..=run.last, |_, _| true);
+            deleted.extend(details.filter_map(|(_, details)| details.deletes));
         }
         deleted.into_iter()
     }
 
-    fn take(&mut self, number: u32) -> Option<Retractable> {
-        let message = self.retractable.remove(&number)?;
-        self.by_time.remove(&(message.time, number));
-        Some(message)
+    /// Forgets a message that is being retracted. Returns its details.
+    fn take(&mut self, number: u32) -> Details {
+        if let Some((first, run)) = self.run_of(number) {
+            self.runs.remove(&first);
+            self.by_time.remove(&(run.time, first));
+            if first < number {
+                self.add_run(first, Run { last: number - 1, ..run });
+            }
+            if number < run.last {
+                self.add_run(number + 1, run);
+            }
+        }
+        self.details.remove(&number).unwrap_or_default()
     }
 }
 
@@ -105,9 +163,10 @@ impl TimeManager {
         let (_, number) = origin(stamp.retraction);
         clock.sent.count = number;
         if is_retractable {
-            let message = Retractable { time, early: BTreeSet::new(), deletes, streams: Vec::new() };
-            clock.sent.retractable.insert(number, message);
-            clock.sent.by_time.insert((time, number));
+            clock.sent.add(number, time);
+            if deletes.is_some() {
+                clock.sent.details.insert(number, Details { deletes, ..Details::default() });
+            }
         }
         is_retractable
     }
@@ -121,8 +180,8 @@ impl TimeManager {
     ) {
         let (sender, number) = origin(retraction);
         if let Some(clock) = self.clocks.get_mut(&sender) {
-            if let Some(message) = clock.sent.retractable.get_mut(&number) {
-                message.early.insert(to);
+            if let Some(details) = clock.sent.details_of(number) {
+                details.early.insert(to);
             }
         } else if let Some(network) = &mut self.network {
             network.early.insert(time, retraction, to);
@@ -138,10 +197,10 @@ impl TimeManager {
     ) {
         let (sender, number) = origin(retraction);
         let sent = self.clocks.get_mut(&sender).map(|clock| &mut clock.sent);
-        if let Some(message) = sent.and_then(|sent| sent.retractable.get_mut(&number))
-            && !message.streams.contains(&(class, instance))
+        if let Some(details) = sent.and_then(|sent| sent.details_of(number))
+            && !details.streams.contains(&(class, instance))
         {
-            message.streams.push((class, instance));
+            details.streams.push((class, instance));
         }
     }
 
@@ -189,18 +248,17 @@ impl TimeManager {
             let text = format!("{retraction:?} is no message of this federate");
             return Err(RtiError::new(Exception::InvalidMessageRetractionHandle, text));
         }
-        let open = clock.sent.retractable.get(&number).is_some_and(|sent| !bound.is_at_or_after(sent.time));
-        let Some(message) = open.then(|| clock.sent.take(number)).flatten() else {
+        let Some(time) = clock.sent.time_of(number).filter(|&time| !bound.is_at_or_after(time)) else {
             let text = format!("{retraction:?} was retracted, or others may have acted on it");
             return Err(RtiError::new(Exception::MessageCanNoLongerBeRetracted, text));
         };
-        self.unqueue(federate, retraction, message.time);
-        self.request_retraction(&message.early, retraction);
-        if !message.streams.is_empty() {
-            let (time, streams) = (message.time, message.streams);
+        let Details { early, deletes, streams } = clock.sent.take(number);
+        self.unqueue(federate, retraction, time);
+        self.request_retraction(&early, retraction);
+        if !streams.is_empty() {
             self.events.push_back(TimeEvent::RetractInStreams { retraction, time, streams });
         }
-        self.events.extend(message.deletes.map(TimeEvent::Reinstate));
+        self.events.extend(deletes.map(TimeEvent::Reinstate));
         Ok(())
     }
 }
@@ -210,7 +268,66 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[derive(Clone, Debug)]
+    enum Step {
+        Send { time: i64, deletes: bool },
+        Retract { number: u32 },
+        Finish { until: i64 },
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            4 => (0..4_i64, any::<bool>()).prop_map(|(time, deletes)| Step::Send { time, deletes }),
+            2 => (1..20_u32).prop_map(|number| Step::Retract { number }),
+            1 => (0..4_i64).prop_map(|until| Step::Finish { until }),
+        ]
+    }
+
+    fn at(time: i64) -> LogicalTime {
+        LogicalTime::integer64(time).unwrap()
+    }
+
     proptest! {
+        #[test]
+        fn runs_keep_what_single_records_keep(steps in proptest::collection::vec(step(), 0..60)) {
+            let mut sent = Sent::default();
+            // Time, and the instance that the message deletes, by number.
+            let mut expected: BTreeMap<u32, (i64, Option<ObjectInstanceHandle>)> = BTreeMap::new();
+            let mut next = 1;
+            for step in steps {
+                match step {
+                    Step::Send { time, deletes } => {
+                        let deletes = deletes.then_some(ObjectInstanceHandle(next.into()));
+                        sent.add(next, at(time));
+                        if deletes.is_some() {
+                            sent.details_of(next).unwrap().deletes = deletes;
+                        }
+                        expected.insert(next, (time, deletes));
+                        next += 1;
+                    }
+                    Step::Retract { number } => {
+                        let wanted = expected.remove(&number);
+                        prop_assert_eq!(sent.time_of(number), wanted.map(|(time, _)| at(time)));
+                        prop_assert_eq!(sent.take(number).deletes, wanted.and_then(|(_, deletes)| deletes));
+                    }
+                    Step::Finish { until } => {
+                        let mut deleted: Vec<_> = sent.finish(Bound::at(at(until))).collect();
+                        deleted.sort();
+                        let is_final = |time| Bound::at(at(until)).is_at_or_after(at(time));
+                        let finals = expected.values().filter(|(time, _)| is_final(*time));
+                        let wanted: Vec<_> = finals.filter_map(|(_, deletes)| *deletes).collect();
+                        prop_assert_eq!(deleted, wanted);
+                        expected.retain(|_, (time, _)| !is_final(*time));
+                    }
+                }
+                for number in 0..=next {
+                    let wanted = expected.get(&number).map(|&(time, _)| at(time));
+                    prop_assert_eq!(sent.time_of(number), wanted);
+                }
+                prop_assert!(sent.details.keys().all(|number| expected.contains_key(number)));
+            }
+        }
+
         #[test]
         fn a_retraction_handle_tells_its_sender_and_number(sender: u32, number: u32) {
             let sender = FederateHandle(sender);
