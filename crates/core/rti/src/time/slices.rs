@@ -21,10 +21,6 @@ use std::collections::VecDeque;
 /// Messages that are delivered in one turn. With their callbacks they take a few milliseconds.
 const SLICE_MESSAGES: usize = 2_000;
 
-/// Messages of a turn that leave the queue together. They become callbacks before the next ones
-/// leave it, so that what lies between queue and pipe stays in the nearest cache.
-const BATCH_MESSAGES: usize = 32;
-
 /// The part of this turn that is left.
 #[derive(Debug)]
 pub(super) struct Turn {
@@ -41,11 +37,6 @@ impl Default for Turn {
 impl Turn {
     pub(super) fn is_over(&self) -> bool {
         self.left == 0
-    }
-
-    /// The most messages that may be delivered next.
-    fn batch(&self) -> usize {
-        self.left.min(BATCH_MESSAGES)
     }
 }
 
@@ -141,19 +132,19 @@ impl TimeManager {
         self.continue_grant(federate);
     }
 
-    /// Delivers the next messages of a grant, or of a regulation that begins. After the last one the
-    /// federate gets the callback.
+    /// Delivers a slice of the messages of a grant, or of a regulation that begins. After the last
+    /// one the federate gets the callback.
     pub(super) fn continue_grant(&mut self, federate: FederateHandle) {
         let Some(clock) = self.clocks.get_mut(&federate) else { return };
         if clock.draining {
             return self.continue_drain(federate);
         }
-        let batch = self.turn.batch();
-        let messages = std::iter::from_fn(|| clock.next_due()).take(batch);
-        let delivered = deliver(&mut self.events, federate, OrderType::Timestamp, messages);
+        let slice = std::iter::from_fn(|| clock.next_due()).take(self.turn.left);
+        let delivered = deliver(&mut self.events, federate, OrderType::Timestamp, slice);
         self.turn.left -= delivered;
-        if delivered == batch {
-            self.continue_later(federate);
+        if self.turn.is_over() {
+            self.granting.push_back(federate);
+            self.refresh(federate);
         } else if let Some(&Granting { service, time, optimistic, .. }) = clock.granting.as_deref() {
             self.grant(federate, service, time, optimistic);
         } else if clock.entering.is_some_and(|entering| entering.begun) {
@@ -161,27 +152,16 @@ impl TimeManager {
         }
     }
 
-    /// Continues with a federate after what was taken has become callbacks: before anything else in
-    /// this turn, or after the other federates in the next one.
-    fn continue_later(&mut self, federate: FederateHandle) {
-        if self.turn.is_over() {
-            self.granting.push_back(federate);
-        } else {
-            self.granting.push_front(federate);
-        }
-        self.refresh(federate);
-    }
-
-    /// Delivers the next messages that were queued for a federate that is no longer constrained, in
-    /// receive order. After the last one a pending advance is granted.
+    /// Delivers a slice of what was queued for a federate that is no longer constrained, in receive
+    /// order. After the last one a pending advance is granted.
     pub(super) fn continue_drain(&mut self, federate: FederateHandle) {
         let Some(clock) = self.clocks.get_mut(&federate) else { return };
-        let batch = self.turn.batch();
-        let messages = std::iter::from_fn(|| clock.next_left()).take(batch);
-        let delivered = deliver(&mut self.events, federate, OrderType::Receive, messages);
+        let slice = std::iter::from_fn(|| clock.next_left()).take(self.turn.left);
+        let delivered = deliver(&mut self.events, federate, OrderType::Receive, slice);
         self.turn.left -= delivered;
-        if delivered == batch {
-            return self.continue_later(federate);
+        if self.turn.is_over() {
+            self.granting.push_back(federate);
+            return self.refresh(federate);
         }
         clock.draining = false;
         clock.granting = None;
