@@ -92,16 +92,15 @@ fn read_password() -> Result<String, Failure> {
 /// Shows the accounts.
 fn list(policy: &Policy, json: &JsonFlag) -> Outcome {
     let mut report = Report::new("access check", 1);
-    let mut table = Table::new(["account", "line", "proof", "rules", "sessions"]);
+    let mut table = Table::new(["account", "line", "proof", "rules", "limits"]);
     for account in policy.accounts() {
         let (proofs, rules) = (account.proofs(), account.rules().len());
-        let most = account.limits().sessions.map_or_else(|| "any number".to_owned(), |most| most.to_string());
         table.line([
             account.name().to_owned(),
             account.line().to_string(),
             proofs.join(", "),
             rules.to_string(),
-            most,
+            account.limits().to_string(),
         ]);
         report.row(json!({
             "account": account.name(),
@@ -109,6 +108,8 @@ fn list(policy: &Policy, json: &JsonFlag) -> Outcome {
             "proofs": proofs,
             "rules": account.rules().iter().map(ToString::to_string).collect::<Vec<_>>(),
             "sessions_max": account.limits().sessions,
+            "objects_max": account.limits().objects,
+            "bytes_per_second": account.limits().bytes_per_second,
         }));
     }
     if !json.takes_stdout() {

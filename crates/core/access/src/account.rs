@@ -2,8 +2,10 @@
 
 use crate::operation::Operation;
 use crate::right::Right;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZeroU64;
 
 /// An account: an identity of federates, with its rights.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,11 +32,34 @@ pub(crate) struct Proofs {
     pub(crate) nothing: bool,
 }
 
-/// Limits of an account.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+/// Limits of an account. `None`: those of the node alone.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Limits {
-    /// Sessions that it may have at a time, at this node; `None`: as many as the node takes.
+    /// Sessions that it may have at a time, at one node.
     pub sessions: Option<usize>,
+    /// Object instances that each of its federates may have registered at a time.
+    pub objects: Option<usize>,
+    /// Bytes that each of its sessions may send in a second.
+    pub bytes_per_second: Option<NonZeroU64>,
+}
+
+/// The limits in words, for people.
+impl fmt::Display for Limits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sessions, objects, bytes_per_second } = *self;
+        match sessions {
+            None => write!(f, "any number of sessions")?,
+            Some(1) => write!(f, "1 session")?,
+            Some(most) => write!(f, "{most} sessions")?,
+        }
+        if let Some(objects) = objects {
+            write!(f, ", {objects} objects each")?;
+        }
+        if let Some(rate) = bytes_per_second {
+            write!(f, ", {rate} bytes/s each")?;
+        }
+        Ok(())
+    }
 }
 
 /// A sentence of a policy that allows or forbids something.

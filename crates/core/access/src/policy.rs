@@ -6,12 +6,18 @@ use crate::right::Right;
 use crate::token::TokenKeys;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU64;
 use std::ops::Range;
 use std::sync::Arc;
 use toml::Spanned;
 
 /// The most accounts and roles of a policy.
 const TABLES_MAX: usize = 10_000;
+
+/// The lowest limit on the bytes per second of a session. A node reads up to 64 KiB at once, and a
+/// session that has sent so much then waits for 7 s. With less, heartbeats would wait so long that
+/// clients took the server for dead.
+const RATE_MIN: u64 = 10_000;
 
 /// The reason why a policy cannot be used, with its place in the text, if that is known.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -88,6 +94,8 @@ enum Names {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct LimitsTable {
     sessions: Option<usize>,
+    objects: Option<usize>,
+    bytes_per_second: Option<Spanned<u64>>,
 }
 
 impl Policy {
@@ -243,7 +251,14 @@ impl Reader<'_> {
             }
         }
         rules.sort_by_key(|rule| rule.allows); // stable: by line otherwise
-        let limits = Limits { sessions: table.limits.sessions };
+        let LimitsTable { sessions, objects, bytes_per_second } = &table.limits;
+        if let Some(rate) = bytes_per_second
+            && *rate.get_ref() < RATE_MIN
+        {
+            return fail(rate, format!("a session needs at least {RATE_MIN} bytes per second"));
+        }
+        let rate = bytes_per_second.as_ref().and_then(|rate| NonZeroU64::new(*rate.get_ref()));
+        let limits = Limits { sessions: *sessions, objects: *objects, bytes_per_second: rate };
         Ok(Account { name: name.clone(), line: self.line(key), rules, limits, proofs })
     }
 

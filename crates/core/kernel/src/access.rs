@@ -184,6 +184,7 @@ impl Kernel {
                 None => Some("the account no longer exists".to_owned()),
                 Some(new) if !new.is_proved_like(&old) => Some("its credentials have changed".to_owned()),
                 Some(new) => {
+                    self.limit_rate(now, caller, new);
                     self.rti.change_account(caller, new).err().map(|error| error.details.to_string())
                 }
             };
@@ -212,7 +213,7 @@ impl Kernel {
             return Some(request);
         }
         let refused = match self.admission(now, key, caller, &request) {
-            Ok(Admission::As(account)) => match self.admit(caller, account, &request) {
+            Ok(Admission::As(account)) => match self.admit(now, caller, account, &request) {
                 Ok(()) => return Some(request),
                 Err(refused) => refused,
             },
@@ -255,7 +256,13 @@ impl Kernel {
 
     /// Gives a caller its account, if that may connect, may have the report that it asks for, and has
     /// room.
-    fn admit(&mut self, caller: CallerId, account: Arc<Account>, request: &Call) -> Result<(), Refused> {
+    fn admit(
+        &mut self,
+        now: Moment,
+        caller: CallerId,
+        account: Arc<Account>,
+        request: &Call,
+    ) -> Result<(), Refused> {
         let name = || Some(account.name().to_owned());
         let refused = |text, line| Refused {
             error: RtiError::new(Exception::Unauthorized, text),
@@ -290,8 +297,28 @@ impl Kernel {
         for decision in decisions {
             self.record(caller, Some(account.name()), decision, None);
         }
+        self.limit_rate(now, caller, &account);
         self.rti.set_account(caller, account);
         Ok(())
+    }
+
+    /// Tells people why the federate of a connection is slow.
+    pub(crate) fn note_slowed(&self, conn: ConnId) {
+        let mut callers = self.sessions.callers();
+        let caller = callers.find(|&caller| self.sessions.conn(caller) == Some(conn));
+        if let Some(account) = caller.and_then(|caller| self.rti.account(caller))
+            && let Some(rate) = account.limits().bytes_per_second
+        {
+            let federate = caller.and_then(|caller| self.rti.federate_name(caller)).unwrap_or_default();
+            tracing::warn!(%conn, account = account.name(), federate, "a session is slowed down: its account may send {rate} bytes/s");
+        }
+    }
+
+    /// Limits what the session of a caller may send in a second, as its account does.
+    fn limit_rate(&mut self, now: Moment, caller: CallerId, account: &Account) {
+        if let Some(conn) = self.sessions.conn(caller) {
+            self.rates.set(now, conn, account.limits().bytes_per_second);
+        }
     }
 
     /// Ends a connect call whose credentials were verified.
@@ -303,7 +330,7 @@ impl Kernel {
     ) {
         let Some(key) = self.sessions.key(caller) else { return };
         let admitted = match account {
-            Ok(account) => self.admit(caller, account, &request),
+            Ok(account) => self.admit(now, caller, account, &request),
             Err(error) => {
                 if let Some(address) = self.endpoint.address(key) {
                     self.access.failures.failed(now, address);
@@ -397,10 +424,11 @@ impl Kernel {
             name: account.name().to_owned(),
             line: account.line(),
             sessions: sessions.get(account.name()).copied().unwrap_or_default(),
-            sessions_max: account.limits().sessions,
+            limits: account.limits(),
         };
         let accounts = policy.iter().flat_map(Policy::accounts).map(account).collect();
-        AccessReport { is_on: self.access.is_on(), accounts, allowed: *allowed, refused: *refused }
+        let (allowed, refused, slowed) = (*allowed, *refused, self.rates.holds());
+        AccessReport { is_on: self.access.is_on(), accounts, allowed, refused, slowed }
     }
 }
 

@@ -6,6 +6,7 @@ use crate::admission::Standing;
 use crate::memory::Memory;
 use crate::network::{Network, NetworkConfig, NetworkError, Verdict};
 use crate::paused::PausedCallers;
+use crate::rates::Rates;
 use crate::report::ReportQuery;
 use crate::sessions::Sessions;
 use crate::turn::{SlowTurns, Turn};
@@ -38,6 +39,8 @@ pub struct Kernel {
     /// Callers that are not read for now because the network is congested, see
     /// [`Kernel::is_paused`].
     pub(crate) paused: PausedCallers,
+    /// Sessions whose account limits what they send.
+    pub(crate) rates: Rates,
     pub(crate) access: Box<Access>,
     pub(crate) memory: Box<Memory>,
     /// The caller served last. Its outgoing messages may still be held back so that they can be
@@ -60,6 +63,7 @@ impl Kernel {
             peer_closed: false,
             network: None,
             paused: PausedCallers::default(),
+            rates: Rates::default(),
             access: Box::new(Access::new(&config)),
             memory: Box::new(Memory::new(config.memory_bytes_max, config.input_pause_max)),
             last_caller: None,
@@ -113,6 +117,9 @@ impl Kernel {
     /// Bytes were received on a connection.
     pub fn handle_bytes(&mut self, now: Moment, conn: ConnId, bytes: Bytes) {
         self.begin_turn(Turn::Connection);
+        if self.rates.received(now, conn, bytes.len()) {
+            self.note_slowed(conn);
+        }
         self.endpoint.handle_bytes(now, conn, bytes);
         self.drive(now);
     }
@@ -135,6 +142,7 @@ impl Kernel {
             network.handle_timeout(now);
         }
         self.rti.handle_timeout(now);
+        self.rates.handle_timeout(now);
         self.drive(now);
     }
 
@@ -200,6 +208,7 @@ impl Kernel {
     pub fn poll_timeout(&self) -> Option<Moment> {
         let own = Moment::sooner(self.endpoint.poll_timeout(), self.rti.poll_timeout());
         let own = Moment::sooner(own, self.memory.poll_timeout());
+        let own = Moment::sooner(own, self.rates.poll_timeout());
         let Some(network) = &self.network else { return own };
         let refusing = self.refusing_at().filter(|_| self.sessions.are_waiting());
         Moment::sooner(Moment::sooner(own, network.poll_timeout()), refusing)
@@ -355,7 +364,11 @@ impl Kernel {
             Event::Interrupted { session } => self.interrupted(now, session),
             Event::Resumed { session, conn } => {
                 tracing::info!(%session, %conn, "session resumed");
+                let before = self.sessions.caller(session).and_then(|caller| self.sessions.conn(caller));
                 self.sessions.moved(session, conn);
+                if let Some(before) = before {
+                    self.rates.moved(before, conn);
+                }
             }
             Event::Writable { session } => {
                 if let Some(caller) = self.sessions.caller(session) {
@@ -383,6 +396,9 @@ impl Kernel {
             _ => tracing::warn!(session = %key, %reason, "session ended"),
         }
         self.let_go(now);
+        if let Some(conn) = self.sessions.caller(key).and_then(|caller| self.sessions.conn(caller)) {
+            self.rates.forget(conn);
+        }
         if let Some(caller) = self.sessions.close(key) {
             self.paused.forget(caller);
             self.rti.close(now, caller);

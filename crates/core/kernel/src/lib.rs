@@ -14,6 +14,7 @@ mod memory;
 mod network;
 mod password_failures;
 mod paused;
+mod rates;
 pub mod report;
 mod sessions;
 mod status;

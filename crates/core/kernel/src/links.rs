@@ -89,6 +89,7 @@ impl Kernel {
     #[must_use]
     pub fn is_paused(&self, conn: ConnId) -> bool {
         self.endpoint.is_paused(conn)
+            || self.rates.is_held(conn)
             || self.paused.callers().any(|caller| self.sessions.conn(caller) == Some(conn))
     }
 
@@ -100,7 +101,7 @@ impl Kernel {
                 return Some(conn);
             }
         }
-        self.endpoint.poll_released()
+        self.rates.poll_released().or_else(|| self.endpoint.poll_released())
     }
 
     /// Reports that the socket of a connection is full and has not yet accepted `bytes` that were

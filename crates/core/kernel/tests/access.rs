@@ -225,6 +225,31 @@ fn an_account_has_so_many_sessions_and_no_more() {
 }
 
 #[test]
+fn a_session_that_sends_too_much_is_not_read_for_a_while() {
+    let mut world = World::new(policy("limits = { bytes-per-second = 10_000 }"));
+    for conn in [1, 2] {
+        world.open_secured(here(), conn, (conn == 2).then_some("sim-host"));
+        world.connect(conn, (conn == 1).then_some("crew:open sesame"));
+    }
+    assert!(world.verify());
+    let flood = |world: &mut World, conn| (0..1_000).for_each(|_| world.call(conn, list()));
+    flood(&mut world, 1);
+    flood(&mut world, 2);
+    assert!(world.kernel.is_paused(ConnId(1)) && !world.kernel.is_paused(ConnId(2)));
+    assert_eq!(world.answers(1).len(), 1_001, "what was read is served");
+    world.now = world.kernel.poll_timeout().unwrap();
+    assert!(world.now > Moment::ZERO && world.now < Moment::from_secs(10), "{}", world.now);
+    world.kernel.handle_timeout(world.now);
+    assert_eq!(world.kernel.poll_released(), Some(ConnId(1)));
+    assert!(!world.kernel.is_paused(ConnId(1)));
+    flood(&mut world, 1);
+    assert!(world.kernel.is_paused(ConnId(1)));
+    world.kernel.set_policy(world.now, policy(""));
+    assert_eq!(world.kernel.poll_released(), Some(ConnId(1)), "the limit was lifted");
+    assert!(!world.kernel.is_paused(ConnId(1)));
+}
+
+#[test]
 fn the_state_of_the_server_is_for_those_who_may_see_it() {
     let mut world = World::new(policy(""));
     let ask = || {

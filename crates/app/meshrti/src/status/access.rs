@@ -3,7 +3,7 @@
 use console::exit::say;
 use console::report::Report;
 use console::table::Table;
-use kernel::report::AccessReport;
+use kernel::report::{AccessReport, AccountReport};
 use serde_json::json;
 
 /// Prints the accounts.
@@ -11,12 +11,14 @@ pub(super) fn print(access: &AccessReport) {
     if !access.is_on {
         return say("  no access control: everybody may do anything");
     }
-    let AccessReport { accounts, allowed, refused, .. } = access;
-    say(format_args!("  access: {allowed} operations allowed, {refused} refused"));
-    let mut table = Table::new(["account", "line", "sessions", "most"]);
+    let AccessReport { accounts, allowed, refused, slowed, .. } = access;
+    say(format_args!(
+        "  access: {allowed} operations allowed, {refused} refused; sessions slowed down {slowed} times"
+    ));
+    let mut table = Table::new(["account", "line", "sessions", "limits"]);
     for account in accounts {
-        let most = account.sessions_max.map_or_else(|| "any number".to_owned(), |most| most.to_string());
-        table.line([account.name.clone(), account.line.to_string(), account.sessions.to_string(), most]);
+        let AccountReport { name, line, sessions, limits } = account;
+        table.line([name.clone(), line.to_string(), sessions.to_string(), limits.to_string()]);
     }
     say(table.text().trim_end());
 }
@@ -29,7 +31,9 @@ pub(super) fn rows(access: &AccessReport, report: &mut Report) {
             "account": account.name,
             "line": account.line,
             "sessions": account.sessions,
-            "sessions_max": account.sessions_max,
+            "sessions_max": account.limits.sessions,
+            "objects_max": account.limits.objects,
+            "bytes_per_second": account.limits.bytes_per_second,
         }));
     }
 }

@@ -76,7 +76,7 @@ fn a_refusal_says_why() {
 fn limits_and_lines_of_accounts() {
     let policy = policy(RANGE).unwrap();
     let crew = policy.account("crew").unwrap();
-    assert_eq!((crew.line(), crew.limits()), (5, Limits { sessions: Some(3) }));
+    assert_eq!((crew.line(), crew.limits()), (5, Limits { sessions: Some(3), ..Limits::default() }));
     assert_eq!(policy.accounts().map(|account| account.name()).collect::<Vec<_>>(), ["crew", "guest", "sim"]);
 }
 
@@ -127,4 +127,18 @@ fn a_single_password_may_do_anything() {
     let account = policy.account("federate").unwrap();
     assert!(account.decide(&Operation::Destroy { federation: "X" }).allowed);
     assert!(Policy::of_password("secret").unwrap_err().message.contains("no Argon2id hash"));
+}
+
+#[test]
+fn limits_are_read_and_said() {
+    let text =
+        RANGE.replace("{ sessions = 3 }", "{ sessions = 1, objects = 500, bytes-per-second = 2_000_000 }");
+    let limits = policy(&text).unwrap().account("crew").unwrap().limits();
+    assert_eq!(limits.to_string(), "1 session, 500 objects each, 2000000 bytes/s each");
+    assert_eq!(Limits::default().to_string(), "any number of sessions");
+    let text = text.replace("2_000_000", "9_999");
+    let error = policy(&text).unwrap_err();
+    assert_eq!(error.message, "a session needs at least 10000 bytes per second");
+    let at = error.span.map(|span| text.replace("HASH", HASH)[span].to_owned());
+    assert_eq!(at.as_deref(), Some("9_999"));
 }

@@ -1,5 +1,6 @@
 //! Access control of a node.
 
+use access::Limits;
 use serde::{Deserialize, Serialize};
 
 /// The accounts of a node, and the decisions since it was started.
@@ -13,6 +14,8 @@ pub struct AccessReport {
     pub allowed: u64,
     /// Operations that were refused.
     pub refused: u64,
+    /// How often a session was slowed down, because its account limits what it may send in a second.
+    pub slowed: u64,
 }
 
 /// An account.
@@ -24,6 +27,6 @@ pub struct AccountReport {
     pub line: usize,
     /// Its sessions at the node.
     pub sessions: usize,
-    /// The most that it may have, if there is a limit.
-    pub sessions_max: Option<usize>,
+    /// Its limits.
+    pub limits: Limits,
 }

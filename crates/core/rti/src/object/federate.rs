@@ -98,6 +98,8 @@ pub(crate) struct Federate {
     pub(crate) caller: CallerId,
     pub(crate) client: ClientId,
     pub(crate) switches: FederateSwitches,
+    /// The most instances that it may have registered at a time, if its account has such a limit.
+    pub(crate) objects_max: Option<usize>,
     /// Whether it receives messages in time-stamp order (8.5).
     pub(crate) constrained: bool,
     /// How often it has removed subscriptions. Queued messages are then compared with those left.
@@ -137,6 +139,7 @@ impl Federate {
             caller,
             client,
             switches,
+            objects_max: None,
             constrained: false,
             unsubscribed: 0,
             publications: BTreeMap::new(),

@@ -296,6 +296,8 @@ pub(crate) struct Instances {
     /// The same by class and home. It is needed for every instance that is forgotten, and for every
     /// publication that begins or ends.
     homes_of_class: BTreeMap<(ObjectClassHandle, NodeId), Count>,
+    /// Number of instances by the federate that registered them.
+    by_producer: BTreeMap<FederateHandle, usize>,
     /// Those with update regions.
     pub(super) regions: RegionIndex,
     /// An estimate of their memory, in bytes.
@@ -344,8 +346,10 @@ impl Instances {
         self.by_class.entry(instance.class).or_default().insert(instance.handle);
         self.by_name.insert(instance.name.clone(), instance.handle);
         self.enter_home(instance.home, instance.class, instance.is_known());
+        *self.by_producer.entry(instance.producer).or_default() += 1;
         self.count_update_regions((None, instance.region_bytes()));
         if let Some(before) = self.by_handle.insert(instance) {
+            self.leave_producer(before.producer);
             self.count_update_regions((before.region_bytes(), None));
             self.bytes -= before.bytes();
             self.leave_home(before.home, before.class, before.is_known());
@@ -367,7 +371,20 @@ impl Instances {
             self.regions.remove(instance.class, handle);
         }
         self.leave_home(instance.home, instance.class, instance.is_known());
+        self.leave_producer(instance.producer);
         Some(instance)
+    }
+
+    fn leave_producer(&mut self, producer: FederateHandle) {
+        match self.by_producer.get_mut(&producer) {
+            Some(count @ 2..) => *count -= 1,
+            _ => drop(self.by_producer.remove(&producer)),
+        }
+    }
+
+    /// The number of instances that a federate has registered, as far as they are known here.
+    pub(crate) fn registered_by(&self, federate: FederateHandle) -> usize {
+        self.by_producer.get(&federate).copied().unwrap_or_default()
     }
 
     /// Moves some instances to the larger table. That table has room for all of them, and the move

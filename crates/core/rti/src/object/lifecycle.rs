@@ -37,6 +37,7 @@ impl Objects {
         if let Some(name) = name {
             self.check_name(names, federate, name)?;
         }
+        self.check_room(federate)?;
         let number = self.last_instance.checked_add(1).ok_or_else(|| {
             RtiError::internal("this node has no object instance handles left in this federation")
         })?;
@@ -61,6 +62,16 @@ impl Objects {
         self.append_registered(effects, handle);
         self.discover_at_all(effects, handle);
         Ok(handle)
+    }
+
+    /// Whether a federate may register another instance.
+    fn check_room(&self, federate: FederateHandle) -> Result<(), RtiError> {
+        match self.federate(federate).objects_max {
+            Some(most) if self.instances.registered_by(federate) >= most => Err(RtiError::internal(format!(
+                "this federate has registered {most} object instances, as many as its account may have at a time"
+            ))),
+            _ => Ok(()),
+        }
     }
 
     fn check_name(&self, names: &NameTable, federate: FederateHandle, name: &str) -> Result<(), RtiError> {

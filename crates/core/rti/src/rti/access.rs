@@ -40,8 +40,11 @@ impl Rti {
         let Some(known) = self.callers.get_mut(&caller) else { return Ok(()) };
         known.account = Some(Arc::clone(account));
         let Standing::Joined(execution, federate) = known.standing else { return Ok(()) };
-        let execution = self.executions.get(&execution).zip(self.control.execution(execution));
+        let execution = self.executions.get_mut(&execution).zip(self.control.execution(execution));
         let Some((execution, federation)) = execution else { return Ok(()) };
+        if let Some(federate) = execution.objects.federates.get_mut(&federate) {
+            federate.objects_max = account.limits().objects;
+        }
         let regulates = execution.time.query_lookahead(federate).is_ok();
         let member = Member { federation, model: &execution.objects.model };
         member.ask_about_all(&execution.objects, federate, regulates, &mut |operation| {

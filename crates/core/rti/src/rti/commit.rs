@@ -277,7 +277,9 @@ impl Rti {
         let execution = self.executions.get_mut(&execution)?;
         caller.standing = standing;
         execution.objects.join(federate, caller_id, caller.client);
-        execution.objects.federate_mut(federate).switches.resign_directive = directive;
+        let joined = execution.objects.federate_mut(federate);
+        joined.switches.resign_directive = directive;
+        joined.objects_max = caller.account.as_ref().and_then(|account| account.limits().objects);
         let logical_time_implementation_name = execution.objects.time.name().to_owned();
         Some(JoinResult { federate_handle: Some(federate), logical_time_implementation_name })
     }

@@ -93,6 +93,38 @@ fn a_class_includes_those_below_it_and_updates_are_not_looked_at() -> Refused {
 }
 
 #[test]
+fn a_federate_registers_as_many_objects_as_its_account_may() -> Refused {
+    let policy = |limits: &str| {
+        format!("[accounts.sim]\ncertificate = \"sim\"\nmay = [\"do anything\"]\nlimits = {limits}\n")
+    };
+    let world = World::new(&[]);
+    let sim = world.opened("S");
+    world.0.borrow_mut().rti.set_account(sim.caller, account(&policy("{ objects = 2 }"), "sim"));
+    sim.connect()?;
+    sim.join("F", &[])?;
+    sim.publish("C", &["a"])?;
+    let first = sim.register("C")?;
+    sim.register("C")?;
+    let register = Call::RegisterObjectInstanceRequest(api::RegisterObjectInstanceRequest {
+        object_class: sim.class("C"),
+    });
+    let error = sim.call(register).unwrap_err();
+    assert_eq!(error.exception, RTIinternalError);
+    assert!(
+        error.details.contains("has registered 2 object instances, as many as its account may"),
+        "{error}"
+    );
+    sim.delete(first)?;
+    sim.register("C")?;
+    assert_eq!(sim.register("C"), Err(RTIinternalError));
+    let changed = account(&policy("{ objects = 3 }"), "sim");
+    world.0.borrow_mut().rti.change_account(sim.caller, &changed).unwrap();
+    sim.register("C")?;
+    assert_eq!(sim.register("C"), Err(RTIinternalError), "the changed limit counts");
+    Ok(())
+}
+
+#[test]
 fn the_exceptions_of_the_standard_come_first() -> Refused {
     let world = World::new(&[]);
     let viewer = connected(&world, "viewer", "Viewer-1");
