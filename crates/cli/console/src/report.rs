@@ -55,12 +55,13 @@ impl JsonFlag {
 /// A report under construction.
 pub struct Report {
     command: &'static str,
-    schema_version: u32,
+    schema: String,
     seed: Option<u64>,
     started: SystemTime,
     rows: Vec<Map<String, Value>>,
     summary: Option<Value>,
     notes: Vec<String>,
+    sections: Vec<(&'static str, Value)>,
 }
 
 impl Report {
@@ -69,13 +70,25 @@ impl Report {
     pub fn new(command: &'static str, schema_version: u32) -> Self {
         Self {
             command,
-            schema_version,
+            schema: format!("meshrti.{}/{schema_version}", command.replace(' ', ".")),
             seed: None,
             started: SystemTime::now(),
             rows: Vec::new(),
             summary: None,
             notes: Vec::new(),
+            sections: Vec::new(),
         }
+    }
+
+    /// Gives it a schema that several commands share.
+    #[must_use]
+    pub fn with_schema(self, schema: &str) -> Self {
+        Self { schema: schema.to_owned(), ..self }
+    }
+
+    /// Adds a value beside the rows.
+    pub fn section(&mut self, key: &'static str, value: Value) {
+        self.sections.push((key, value));
     }
 
     /// Adds the seed of the rows.
@@ -105,7 +118,7 @@ impl Report {
     /// The whole report.
     pub fn to_value(&self) -> Value {
         let mut value = json!({
-            "schema": format!("meshrti.{}/{}", self.command.replace(' ', "."), self.schema_version),
+            "schema": self.schema,
             "command": self.command,
             "version": env!("CARGO_PKG_VERSION"),
             "commit": COMMIT.get().copied().unwrap_or("unknown"),
@@ -118,6 +131,7 @@ impl Report {
         if let Some(summary) = &self.summary {
             value["summary"] = summary.clone();
         }
+        self.sections.iter().for_each(|(key, section)| value[*key] = section.clone());
         value
     }
 }
@@ -130,11 +144,24 @@ fn machine() -> Value {
         "arch": std::env::consts::ARCH,
         "cores": cores,
         "cpu": field_of("/proc/cpuinfo", "model name"),
-        "kernel": std::fs::read_to_string("/proc/sys/kernel/osrelease").ok().map(|s| s.trim().to_owned()),
+        "kernel": first_line_of("/proc/sys/kernel/osrelease"),
         "memory_bytes": field_of("/proc/meminfo", "MemTotal")
             .and_then(|text| text.trim_end_matches(" kB").parse::<u64>().ok())
             .map(|kib| kib * 1024),
+        "governor": first_line_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "load": load(),
     })
+}
+
+/// The number of processes that want to run, in the mean of the last minute. `None` if the system does
+/// not tell.
+#[must_use]
+pub fn load() -> Option<f64> {
+    first_line_of("/proc/loadavg")?.split_whitespace().next()?.parse().ok()
+}
+
+fn first_line_of(path: &str) -> Option<String> {
+    Some(std::fs::read_to_string(path).ok()?.lines().next()?.trim().to_owned())
 }
 
 /// The value of the first line `key : value` in a file of the Linux kernel. `None` on other

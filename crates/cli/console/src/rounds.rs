@@ -33,9 +33,24 @@ impl Rounds {
         self.nanos.merge(&other.nanos);
     }
 
+    /// Adds a round trip of `nanos` nanoseconds `count` times.
+    pub fn add_many(&mut self, nanos: u64, count: u64) {
+        self.nanos.add_many(LONGEST_NS.min(nanos), count);
+    }
+
+    /// All of them: the least nanoseconds of each bin that is not empty, and its count.
+    pub fn bins(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.nanos.bins().map(|(least, _, count)| (least, count))
+    }
+
+    /// The mean, in microseconds; 0 if there are none.
+    pub fn mean_us(&self) -> f64 {
+        micros(self.nanos.mean())
+    }
+
     /// All of them as words for another process: nanoseconds and count.
     pub fn words(&self) -> impl Iterator<Item = String> + '_ {
-        self.nanos.bins().map(|(least, _, count)| format!("{least}:{count}"))
+        self.bins().map(|(least, count)| format!("{least}:{count}"))
     }
 
     /// Adds a word of another process. Returns whether the word is well-formed.
@@ -43,7 +58,7 @@ impl Rounds {
         let numbers =
             word.split_once(':').and_then(|(nanos, count)| Some((nanos.parse().ok()?, count.parse().ok()?)));
         if let Some((nanos, count)) = numbers {
-            self.nanos.add_many(LONGEST_NS.min(nanos), count);
+            self.add_many(nanos, count);
         }
         numbers.is_some()
     }
@@ -82,7 +97,7 @@ impl Rounds {
             "p99_us": self.quantile_us(0.99),
             "p999_us": self.quantile_us(0.999),
             "max_us": self.max_us(),
-            "mean_us": micros(self.nanos.mean()),
+            "mean_us": self.mean_us(),
             "floor_p50_us": floor.map(|floor| floor.quantile_us(0.5)),
             "floor_p99_us": floor.map(|floor| floor.quantile_us(0.99)),
             "p50_ratio": ratio(0.5),
