@@ -1,5 +1,7 @@
 //! The way to a server.
 
+use std::time::Duration;
+
 use federate::{Options, plain_text_password};
 
 /// The options for a connection to a server, with the password of the environment: it is the same
@@ -10,5 +12,13 @@ pub(crate) fn server_options(address: &str) -> Options {
     options.tls = console::trust::of_environment().ok().flatten();
     let password = console::password::of_environment();
     options.credentials = password.and_then(|password| plain_text_password(&password).ok());
+    options
+}
+
+/// The same for a federate whose messages are timed: a session that breaks is not resumed, since a gap
+/// in it would count as a slow server.
+pub(crate) fn measured_options(address: &str) -> Options {
+    let mut options = server_options(address);
+    options.session.reconnect_window = Duration::ZERO;
     options
 }

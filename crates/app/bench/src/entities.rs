@@ -22,7 +22,7 @@ pub struct Update {
     pub at: Duration,
     /// The entity, from 0.
     pub object: u32,
-    /// Payload, in bytes; at least [`SIZE_BYTES_MIN`](crate::latency::SIZE_BYTES_MIN).
+    /// Payload, in bytes; at least eight: it contains a time.
     pub size: u32,
     /// Whether it is sent reliably.
     pub reliable: bool,

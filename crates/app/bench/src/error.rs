@@ -48,6 +48,12 @@ pub enum BenchError {
         /// Updates that ended with an exception.
         failed: u64,
     },
+    /// The server ended the membership of a federate.
+    #[error("the server resigned the federate: {0}")]
+    Resigned(String),
+    /// The server sent something that nobody had sent to it.
+    #[error("the server makes no sense: {0}")]
+    Nonsense(String),
     /// The measurement has no meaning with these settings or on this system.
     #[error("{0}")]
     Unusable(String),

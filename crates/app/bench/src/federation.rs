@@ -4,20 +4,25 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
+use console::rounds::Rounds;
 use federate::{Federate, Options, fom};
+use hla::handle::ObjectInstanceHandle;
 use tokio::task::JoinSet;
 
 use crate::entities::{self, Update};
 use crate::error::BenchError;
 use crate::groups::{Counts, Groups, await_reach};
 use crate::joined::Joined;
-use crate::latency::round_trips;
-use crate::member::{FOM, Member};
+use crate::member::{FOM, Member, received, reflected};
 use crate::process::Launcher;
 use crate::process::{Process, orders, print_line};
 use crate::role;
 use crate::server::{Server, federation_name};
 use crate::usage;
+
+/// The smallest payload, in bytes: a round is identified by its number.
+pub const SIZE_BYTES_MIN: usize = 8;
 
 /// The work of federates.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,7 +57,7 @@ pub enum Task {
 pub struct Work {
     /// The task.
     pub task: Task,
-    /// Payload, in bytes; at least [`SIZE_BYTES_MIN`](crate::latency::SIZE_BYTES_MIN).
+    /// Payload, in bytes; at least [`SIZE_BYTES_MIN`].
     pub size: usize,
     /// The node of the federate that begins, from 0.
     pub from: usize,
@@ -352,4 +357,36 @@ pub(crate) async fn play_asker(server: String, federation: String) -> Result<(),
         print_line(&format!("took {p50} {p90} {p99}"));
     }
     Ok(())
+}
+
+/// Makes round trips with a federate that answers: first some that are not counted, then some that
+/// are. `number` is that of the last round trip ever.
+async fn round_trips(
+    member: &mut Member,
+    ping: ObjectInstanceHandle,
+    number: &mut u64,
+    size: usize,
+    (warm_up, count): (u64, u64),
+) -> Result<Rounds, BenchError> {
+    let updates = member.federate.updates();
+    let mut rounds = Rounds::new(size);
+    let mut payload = vec![0; size];
+    for round in 0..warm_up + count {
+        *number += 1;
+        payload[..SIZE_BYTES_MIN].copy_from_slice(&number.to_be_bytes());
+        let value = Bytes::copy_from_slice(&payload);
+        let begun = Instant::now();
+        updates.update_attribute_values(ping, [(member.ping.attribute, value)], "").await?;
+        loop {
+            let callback = received(member.callbacks.recv().await)?;
+            if reflected(callback).is_some_and(|value| value[..] == payload[..]) {
+                break;
+            }
+        }
+        if round >= warm_up {
+            rounds.record(begun.elapsed());
+        }
+    }
+    updates.drained().await?;
+    Ok(rounds)
 }

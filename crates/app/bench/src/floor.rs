@@ -5,6 +5,7 @@
 //! with one thread for each direction. No server that has to parse messages, and to serve many
 //! federates from one thread, can be faster; the question is how close it comes.
 
+use std::collections::VecDeque;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
@@ -62,16 +63,31 @@ impl Floor {
         warm_up: u64,
         count: u64,
     ) -> Result<Rounds, BenchError> {
+        self.rounds_in_flight(payload, message_bytes, 1, (warm_up, count)).await
+    }
+
+    /// The same with `in_flight` messages under way, each of which makes room for the next one. All of
+    /// them have to fit into the buffers of the sockets.
+    pub(crate) async fn rounds_in_flight(
+        &mut self,
+        payload: usize,
+        message_bytes: usize,
+        in_flight: u64,
+        (warm_up, count): (u64, u64),
+    ) -> Result<Rounds, BenchError> {
         self.far.send_line(&format!("echo {message_bytes} {}", warm_up + count)).await?;
         self.far.hear("begun").await?;
         let mut rounds = Rounds::new(payload);
         let rounds = self
             .blocking(move |socket| {
-                let mut message = vec![1; message_bytes];
+                let (mut message, mut begun) = (vec![1; message_bytes], VecDeque::new());
                 for round in 0..warm_up + count {
-                    let begun = Instant::now();
-                    socket.write_all(&message)?;
+                    while (begun.len() as u64) < in_flight.min(warm_up + count - round) {
+                        begun.push_back(Instant::now());
+                        socket.write_all(&message)?;
+                    }
                     socket.read_exact(&mut message)?;
+                    let begun = begun.pop_front().unwrap_or_else(Instant::now);
                     if round >= warm_up {
                         rounds.record(begun.elapsed());
                     }

@@ -1,34 +1,31 @@
-//! Round trips: update → reflect → update → reflect.
+//! Round trips of one message at a time: update → reflect → update → reflect, or the same with
+//! interactions.
 //!
-//! This process updates a ping, and the server reflects it to a federate in another process. That
-//! one updates its pong with the same payload, and the server reflects it to this process. So there
-//! are two hops each way, as in BMLatency of the RTI benchmark suite. The floor takes turns with
-//! the server, in slices, so that any other load of the machine affects both.
+//! This process sends a message, and the server delivers it to a federate in another process. That
+//! one sends the same values back. So there are two hops each way, as in BMLatency of the RTI
+//! benchmark suite and in HLA Ping of the Army Research Laboratory, which report half of the time as
+//! that of one way. All ways of travelling, all servers and the floor take turns, in slices, so that
+//! any other load of the machine affects all of them.
 
-use std::collections::VecDeque;
-use std::time::{Duration, Instant};
-
-use bytes::Bytes;
-use hla::api::RegisterObjectInstanceRequest;
-use hla::handle::ObjectInstanceHandle;
+use std::time::Duration;
 
 use crate::error::BenchError;
+use crate::exchange::way::{Kind, Order, Way};
+use crate::exchange::{Asker, InFlight, Load, STAMP_BYTES};
 use crate::floor::Floor;
-use crate::member::{Member, reflected, stalled};
-use crate::process::Launcher;
-use crate::process::PATIENCE;
-use crate::role;
+use crate::process::{Launcher, PATIENCE};
 use crate::server::{Server, federation_name};
-use crate::wire::message_bytes;
+use crate::wire::bytes_of;
 use console::rounds::Rounds;
-
-/// The smallest payload, in bytes: a round is identified by its number.
-pub const SIZE_BYTES_MIN: usize = 8;
 
 /// The settings of the benchmark.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Payloads, in bytes; at least [`SIZE_BYTES_MIN`].
+    /// How messages travel.
+    pub ways: Vec<Way>,
+    /// Federates that answer each message, each in a process of its own.
+    pub consumers: usize,
+    /// Bytes of data in a message, besides its time stamp.
     pub sizes: Vec<usize>,
     /// Number of round trips of each size.
     pub samples: u64,
@@ -37,8 +34,30 @@ pub struct Plan {
     /// Number of slices of the samples of each size; the floor has its turn between two of them.
     pub slices: u64,
     /// Numbers of other objects that exist while all sizes are measured, in rising order:
-    /// registered by this federate, discovered by the other.
+    /// registered by this federate, and mirrored by the other one.
     pub objects: Vec<usize>,
+    /// Messages that are sent per second, whether or not earlier ones were answered. `None`: each
+    /// leaves when the one before it was answered.
+    pub rate_per_s: Option<f64>,
+    /// Longest silence of a server that may still mean work.
+    pub patience: Duration,
+}
+
+impl Plan {
+    /// Updates of these sizes without regions, while so many other objects exist.
+    pub fn new(sizes: Vec<usize>, objects: Vec<usize>) -> Self {
+        Self {
+            ways: vec![Way::default()],
+            consumers: 1,
+            sizes,
+            samples: 10_000,
+            warm_up: 200,
+            slices: 5,
+            objects,
+            rate_per_s: None,
+            patience: PATIENCE,
+        }
+    }
 }
 
 /// The round trips of one size.
@@ -46,30 +65,48 @@ pub struct Plan {
 pub struct Latency {
     /// The address of the server.
     pub server: String,
+    /// How messages travelled.
+    pub way: Way,
     /// Number of other objects that existed.
     pub objects: usize,
     /// Round trips through the server.
     pub rounds: Rounds,
+    /// The same, slice by slice.
+    pub slices: Vec<Rounds>,
     /// Round trips through the relay.
     pub floor: Rounds,
+    /// Messages without an answer, all of them HLAbestEffort.
+    pub lost: u64,
     /// Processor time of the server per round trip, in seconds, warm-up included; if this benchmark
     /// started the server.
     pub server_cpu_s: Option<f64>,
+    /// The reason why there are no round trips, or not all of them.
+    pub failure: Option<String>,
 }
 
 impl Latency {
-    fn new(server: &str, objects: usize, size: usize) -> Self {
-        let (rounds, floor) = (Rounds::new(size), Rounds::new(size));
-        Self { server: server.to_owned(), objects, rounds, floor, server_cpu_s: Some(0.0) }
+    fn new(ring: &Ring<'_>, objects: usize, size: usize) -> Self {
+        Self {
+            server: ring.server.address().to_owned(),
+            way: ring.way,
+            objects,
+            rounds: Rounds::new(size),
+            slices: Vec::new(),
+            floor: Rounds::new(size),
+            lost: 0,
+            server_cpu_s: Some(0.0),
+            failure: None,
+        }
     }
 }
 
 /// Runs the plan at `server` and at those `beside` it, such as other addresses of the same one, which
 /// take turns with it. `progress` gets the number of finished round trips and their total. Of each size,
-/// the results are in the order of the servers.
+/// the results are in the order of the servers, and of the ways at each. A server that fails ends only
+/// its own part; the reason stands in its results.
 ///
 /// # Errors
-/// The server or the system fails or refuses a request.
+/// The system fails or refuses a request.
 pub async fn measure(
     launcher: &Launcher,
     server: &Server,
@@ -78,37 +115,33 @@ pub async fn measure(
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Vec<Latency>, BenchError> {
     let mut floor = Floor::start(launcher, server.links()).await?;
-    let (servers, federation) = (std::iter::once(server).chain(beside), federation_name("latency"));
-    // The next one is at the front: a ring that had its turn goes to the back.
-    let mut rings = VecDeque::new();
-    for (at, server) in servers.enumerate() {
-        let federation = format!("{federation}-{at}");
-        rings.push_back((server, Ring::start(launcher, server, &federation).await?, federation));
+    let federation = federation_name("latency");
+    let mut rings = Vec::new();
+    for server in std::iter::once(server).chain(beside) {
+        for way in &plan.ways {
+            let federation = format!("{federation}-{}", rings.len());
+            rings.push(Ring::start(launcher, server, federation, *way, plan).await);
+        }
     }
     let slices = plan.slices.clamp(1, plan.samples.max(1));
     let each = plan.samples * (plan.sizes.len() * plan.objects.len().max(1)) as u64;
     let (all, mut done) = (each * rings.len() as u64, 0);
     let mut results = Vec::new();
     for &objects in if plan.objects.is_empty() { &[0][..] } else { &plan.objects } {
-        for _ in 0..rings.len() {
-            let Some((server, ring, federation)) = rings.pop_front() else { break };
-            rings.push_back((server, ring.populate(objects).await?, federation));
+        for ring in &mut rings {
+            ring.populate(objects).await;
         }
         for &size in &plan.sizes {
-            let latency = |server: &Server| Latency::new(server.address(), objects, size);
-            let mut latencies: Vec<_> = rings.iter().map(|(server, ..)| latency(server)).collect();
+            let mut latencies: Vec<_> = rings.iter().map(|ring| Latency::new(ring, objects, size)).collect();
             let mut bare = Rounds::new(size);
             for slice in 0..slices {
                 let samples = share(plan.samples, slices, slice);
-                bare.add(&floor.rounds(size, message_bytes(size), plan.warm_up, samples).await?);
-                for latency in &mut latencies {
-                    let Some((server, ring, federation)) = rings.pop_front() else { break };
-                    let before = server.cpu_s();
-                    let (ring, rounds) = ring.rounds(size, plan.warm_up, samples).await?;
-                    rings.push_back((server, ring, federation));
-                    latency.rounds.add(&rounds);
-                    let used = server.cpu_s().zip(before).map(|(after, before)| after - before);
-                    latency.server_cpu_s = latency.server_cpu_s.zip(used).map(|(sum, used)| sum + used);
+                let bytes = bytes_of(&[size, STAMP_BYTES]);
+                bare.add(&floor.rounds(size, bytes, plan.warm_up, samples).await?);
+                // None of them is always the first.
+                for turn in 0..rings.len() {
+                    let at = (turn + slice as usize) % rings.len();
+                    rings[at].rounds(plan, size, samples, &mut latencies[at]).await;
                     done += samples;
                     progress(done, all);
                 }
@@ -121,8 +154,8 @@ pub async fn measure(
             }
         }
     }
-    for (_, ring, federation) in rings {
-        ring.end(&federation).await?;
+    for ring in rings {
+        ring.end().await;
     }
     Ok(results)
 }
@@ -133,93 +166,83 @@ pub(crate) fn share(whole: u64, parts: u64, index: u64) -> u64 {
 }
 
 /// This federate, the other one, and the server between them.
-struct Ring {
-    member: Member,
-    ping: ObjectInstanceHandle,
-    others: usize,
-    number: u64,
-    /// Ends the other federate when it is dropped.
-    echo: crate::process::Process,
+struct Ring<'a> {
+    server: &'a Server,
+    way: Way,
+    /// `Err` once something has failed.
+    asker: Result<Asker, String>,
 }
 
-impl Ring {
-    async fn start(launcher: &Launcher, server: &Server, federation: &str) -> Result<Self, BenchError> {
-        let mut member = Member::create(server.address(), federation).await?;
-        member.want(member.pong).await?;
-        let ping = member.offer(member.ping).await?;
-        let (echo, _) = launcher.start(&role::echo(server.far_address(), federation)).await?;
-        member.await_object(member.pong).await?;
-        Ok(Self { member, ping, others: 0, number: 0, echo })
-    }
-
-    /// Registers objects of the measured class until there are `count` besides the one that is
-    /// updated, and waits until the other federate has discovered them.
-    async fn populate(mut self, count: usize) -> Result<Self, BenchError> {
-        let updates = self.member.federate.updates();
-        let object_class = Some(self.member.ping.class);
-        for _ in self.others..count {
-            updates.send(RegisterObjectInstanceRequest { object_class }).await?;
-        }
-        updates.drained().await?;
-        self.others = self.others.max(count);
-        self.rounds(SIZE_BYTES_MIN, 1, 0).await.map(|(ring, _)| ring) // an answer shows that it has them
-    }
-
-    async fn rounds(mut self, size: usize, warm_up: u64, count: u64) -> Result<(Self, Rounds), BenchError> {
-        let budget =
-            PATIENCE + Duration::from_millis(20) * u32::try_from(warm_up + count).unwrap_or(u32::MAX);
-        let rounds = role::spawned(async move {
-            let rounds = self.rounds_unlimited(size, warm_up, count).await?;
-            Ok((self, rounds))
-        });
-        tokio::time::timeout(budget, rounds).await.map_err(|_| stalled("a round trip"))?
-    }
-
-    async fn rounds_unlimited(
-        &mut self,
-        size: usize,
-        warm_up: u64,
-        count: u64,
-    ) -> Result<Rounds, BenchError> {
-        round_trips(&mut self.member, self.ping, &mut self.number, size, (warm_up, count)).await
-    }
-
-    async fn end(self, federation: &str) -> Result<(), BenchError> {
-        drop(self.echo);
-        self.member.leave(federation).await
-    }
-}
-
-/// Makes round trips with a federate that answers: first some that are not counted, then some that
-/// are. `number` is that of the last round trip ever.
-pub(crate) async fn round_trips(
-    member: &mut Member,
-    ping: ObjectInstanceHandle,
-    number: &mut u64,
-    size: usize,
-    (warm_up, count): (u64, u64),
-) -> Result<Rounds, BenchError> {
-    let updates = member.federate.updates();
-    let mut rounds = Rounds::new(size);
-    let mut payload = vec![0; size];
-    for round in 0..warm_up + count {
-        *number += 1;
-        payload[..SIZE_BYTES_MIN].copy_from_slice(&number.to_be_bytes());
-        let value = Bytes::copy_from_slice(&payload);
-        let begun = Instant::now();
-        updates.update_attribute_values(ping, [(member.ping.attribute, value)], "").await?;
-        loop {
-            let callback = crate::member::received(member.callbacks.recv().await)?;
-            if reflected(callback).is_some_and(|value| value[..] == payload[..]) {
-                break;
+impl<'a> Ring<'a> {
+    async fn start(
+        launcher: &Launcher,
+        server: &'a Server,
+        federation: String,
+        way: Way,
+        plan: &Plan,
+    ) -> Self {
+        let asker = match way.is_missing() {
+            Some(reason) => Err(reason.to_owned()),
+            None => {
+                let asker =
+                    Asker::start(launcher, server, &federation, (way, plan.consumers), plan.patience).await;
+                asker.map_err(|error| error.to_string())
             }
+        };
+        Self { server, way, asker }
+    }
+
+    /// Registers objects until there are `count` besides the one that is updated.
+    async fn populate(&mut self, count: usize) {
+        // Interactions need no object, but those that exist may cost something.
+        let count = count + usize::from(self.way.kind != Kind::Interaction);
+        self.with(async |asker| asker.populate(count).await).await;
+    }
+
+    async fn rounds(&mut self, plan: &Plan, size: usize, samples: u64, latency: &mut Latency) {
+        let load = Load {
+            size,
+            in_flight: InFlight::Messages(1),
+            warm_up: plan.warm_up,
+            count: samples,
+            rate_per_s: plan.rate_per_s.filter(|_| self.way.order == Order::Receive),
+        };
+        let before = self.server.cpu_s();
+        let measured = self.with(async |asker| asker.measure(load).await).await;
+        let used = self.server.cpu_s().zip(before).map(|(after, before)| after - before);
+        latency.server_cpu_s = latency.server_cpu_s.zip(used).map(|(sum, used)| sum + used);
+        if let Some(measured) = measured {
+            latency.rounds.add(&measured.rounds);
+            latency.slices.push(measured.rounds);
+            latency.lost += measured.lost;
         }
-        if round >= warm_up {
-            rounds.record(begun.elapsed());
+        latency.failure = self.asker.as_ref().err().cloned();
+    }
+
+    /// Does something with the federates. `None` if it fails, or something has failed before.
+    async fn with<T>(
+        &mut self,
+        work: impl AsyncFnOnce(Asker) -> Result<(Asker, T), BenchError>,
+    ) -> Option<T> {
+        let taken = std::mem::replace(&mut self.asker, Err("it was interrupted".to_owned()));
+        let done = match taken {
+            Ok(asker) => work(asker).await.map_err(|error| error.to_string()),
+            Err(reason) => Err(reason),
+        };
+        let (asker, result) = match done {
+            Ok((asker, result)) => (Ok(asker), Some(result)),
+            Err(reason) => (Err(reason), None),
+        };
+        self.asker = asker;
+        result
+    }
+
+    /// Its results are there: a server that fails now has done its part.
+    async fn end(self) {
+        if let Ok(asker) = self.asker {
+            let _ = asker.end().await;
         }
     }
-    updates.drained().await?;
-    Ok(rounds)
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@
 //! and the smallest honest relay between them. A number of microseconds characterizes a machine;
 //! its ratio to the floor characterizes the RTI.
 //!
-//! - [`latency`]: update → reflect → update → reflect round trips;
+//! - [`latency`]: round trips of updates and interactions between two federates;
+//! - [`mass`]: round trips of updates of very many objects;
 //! - [`throughput`]: one federate floods, another one counts;
 //! - [`federation`]: a network of nodes and federates, as in the simulator;
 //! - [`fanout`]: one update to many subscribers, against as many single updates;
@@ -28,6 +29,7 @@ mod alarm;
 pub mod cores;
 pub mod entities;
 mod error;
+pub mod exchange;
 pub mod fanout;
 pub mod federation;
 pub mod floor;
@@ -36,6 +38,7 @@ pub mod groups;
 mod joined;
 pub mod kills;
 pub mod latency;
+pub mod mass;
 mod member;
 pub mod memory;
 pub mod objects;

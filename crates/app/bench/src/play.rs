@@ -15,7 +15,7 @@ use crate::member::{Member, flood, received, reflected};
 use crate::process::{orders, print_line};
 use crate::role::{number, spawned};
 use crate::srmp::population;
-use crate::{entities, federation, floor, grants, objects, ownership, region, site};
+use crate::{entities, exchange, federation, floor, grants, objects, ownership, region, site};
 
 /// Plays the role named by `words`, which a [`Launcher`](crate::Launcher) of another process has
 /// made.
@@ -35,6 +35,10 @@ pub fn play(words: &[String]) -> Result<(), BenchError> {
         ["floor-end", relay] => floor::far_end(relay).map_err(BenchError::system("far end of the relay")),
         ["server"] => serve(),
         ["echo", server, federation] => run(spawned(play_echo(server.to_owned(), federation.to_owned()))),
+        ["answerer", server, federation, way] => {
+            let [server, federation, way] = [server, federation, way].map(str::to_owned);
+            run(spawned(exchange::play_answerer(server, federation, way)))
+        }
         ["asker", server, federation] => {
             run(spawned(federation::play_asker(server.to_owned(), federation.to_owned())))
         }

@@ -150,6 +150,16 @@ impl Process {
         Ok(words.collect())
     }
 
+    /// Waits until it says something unasked or ends. Returns that as the reason of its failure.
+    pub(crate) async fn ended(&mut self) -> BenchError {
+        let reason = match self.lines.next_line().await {
+            Ok(Some(line)) => line,
+            Ok(None) => "ended before its work was done".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        BenchError::Process { role: self.role.clone(), reason }
+    }
+
     /// Waits for a line of `word` and one number.
     pub(crate) async fn hear_number(&mut self, word: &str) -> Result<u64, BenchError> {
         let words = self.hear(word).await?;

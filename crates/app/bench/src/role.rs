@@ -36,6 +36,11 @@ pub(crate) fn echo(server: &str, federation: &str) -> Vec<String> {
     words(["echo", server, federation])
 }
 
+/// `way` is how messages travel, as one word.
+pub(crate) fn answerer(server: &str, federation: &str, way: &str) -> Vec<String> {
+    words(["answerer", server, federation, way])
+}
+
 pub(crate) fn asker(server: &str, federation: &str) -> Vec<String> {
     words(["asker", server, federation])
 }

@@ -12,16 +12,23 @@ use hla::handle::{AttributeHandle, FederateHandle, ObjectInstanceHandle, Transpo
 /// callback that it causes, in bytes, with one attribute of `payload` bytes, no tag, and handles as
 /// MeshRTI makes them. A floor has to carry this many bytes.
 pub fn message_bytes(payload: usize) -> usize {
-    update_bytes(payload).max(reflect_bytes(payload))
+    bytes_of(&[payload])
 }
 
-fn values(payload: usize) -> AttributeHandleValueMap {
-    let value = Bytes::from(vec![1; payload]);
-    let attribute_handle = Some(AttributeHandle(1));
-    AttributeHandleValueMap { attribute_handle_value: vec![AttributeHandleValue { attribute_handle, value }] }
+/// The same with attributes of these lengths.
+pub(crate) fn bytes_of(payloads: &[usize]) -> usize {
+    update_bytes(payloads).max(reflect_bytes(payloads))
 }
 
-fn update_bytes(payload: usize) -> usize {
+fn values(payloads: &[usize]) -> AttributeHandleValueMap {
+    let value = |payload: &usize| AttributeHandleValue {
+        attribute_handle: Some(AttributeHandle(1)),
+        value: Bytes::from(vec![1; *payload]),
+    };
+    AttributeHandleValueMap { attribute_handle_value: payloads.iter().map(value).collect() }
+}
+
+fn update_bytes(payload: &[usize]) -> usize {
     let request = UpdateAttributeValuesRequest {
         object_instance: Some(ObjectInstanceHandle(1)),
         attribute_values: Some(values(payload)),
@@ -31,7 +38,7 @@ fn update_bytes(payload: usize) -> usize {
     HEADER_BYTES + CallRequest { call_request: Some(request) }.encoded_len()
 }
 
-fn reflect_bytes(payload: usize) -> usize {
+fn reflect_bytes(payload: &[usize]) -> usize {
     let reflect = ReflectAttributeValues {
         object_instance: Some(ObjectInstanceHandle(1)),
         attribute_values: Some(values(payload)),

@@ -47,16 +47,21 @@ fn latency_with_and_without_other_objects() {
         "--slices",
         "2",
     ]);
-    assert_eq!(report["schema"], "meshrti.bench.latency/1");
+    assert_eq!(report["schema"], "meshrti.bench.results/1");
     let rows = report["rows"].as_array().unwrap();
     let found: Vec<_> =
         rows.iter().map(|row| (row["objects"].as_u64(), row["size_bytes"].as_u64())).collect();
     assert_eq!(found, [(0, 16), (0, 1024), (20, 16), (20, 1024)].map(|(o, s)| (Some(o), Some(s))));
     for row in rows {
         assert_numbers(row, &ROUND_KEYS);
-        assert_numbers(row, &["floor_p50_us", "floor_p99_us", "p50_ratio", "p99_ratio"]);
+        assert_numbers(row, &["floor_p50_us", "floor_p99_us", "p50_ratio", "p99_ratio", "one_way_mean_us"]);
         assert_eq!(row["samples"], 30);
+        assert_eq!(row["outcome"], "measured");
     }
+    assert_eq!(report["histograms"].as_array().map(Vec::len), Some(4));
+    assert_eq!(report["histograms"][0]["runs_ns"].as_array().map(Vec::len), Some(2));
+    assert_numbers(&report["method"], &["warm_up", "runs", "harness_us"]);
+    assert_eq!(report["command_line"][2], "latency");
 }
 
 /// Two addresses of one server take turns.
@@ -216,14 +221,14 @@ fn a_short_run_of_everything_prints_tables() {
     let output = meshrti(&["bench", "quick", "--scale", "0.001"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8_lossy(&output.stdout);
-    for heading in ["p99 ratio", "received/s", "ratio to singles", "bytes per object"] {
+    for heading in ["p99 to floor", "received/s", "ratio to singles", "bytes per object"] {
         assert!(text.contains(heading), "{heading} in\n{text}");
     }
 }
 
 #[test]
 fn an_impossible_measurement_is_an_error() {
-    let output = meshrti(&["bench", "latency", "--size", "7"]);
+    let output = meshrti(&["bench", "latency", "--size", "0"]);
     assert_eq!(output.status.code(), Some(2));
     let output = meshrti(&["bench", "throughput", "--server", "127.0.0.1:1", "--updates", "1"]);
     assert_eq!(output.status.code(), Some(1));

@@ -45,7 +45,7 @@ pub struct Plan {
 }
 
 /// The smallest payload, in bytes: it holds the number of a round, or of an object and a step.
-pub const SIZE_BYTES_MIN: usize = crate::latency::SIZE_BYTES_MIN;
+pub const SIZE_BYTES_MIN: usize = crate::federation::SIZE_BYTES_MIN;
 
 /// The use of regions by the federate that updates.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -1,36 +1,36 @@
 //! `meshrti bench latency`.
 
 use bench::Server;
+use bench::exchange::way::Kind;
 use bench::latency::{Latency, Plan, measure};
-use serde_json::{Value, json};
 
+use super::suite::ping::loop_of;
+use super::suite::{OutputFlags, WayFlags, finish, latency_rows, method};
 use super::{Target, failure, launcher, size};
-use console::exit::{Outcome, Status, say};
+use console::exit::{Outcome, say};
 use console::progress::Progress;
-use console::report::{JsonFlag, Report};
-use console::table::{Table, figure, or_dash};
+use console::table::{Table, figure};
 
 /// Round trips between two federates: update, reflect, update, reflect.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   meshrti bench latency
-  meshrti bench latency --size 16,1k --samples 50000
   meshrti bench latency --size 16 --objects 10,100000     whether objects that merely exist cost anything
-  meshrti bench latency --nodes 2                         from a federate at one node to one at another
-  meshrti bench latency --server sim-host:15164 --json
+  meshrti bench latency --against paper --size 128 --ddm off,one-region
+  meshrti bench latency --rate 5000 --size 128            under load: 5,000 updates a second, answered or not
   meshrti bench latency --server tcp://sim-host --beside tls://sim-host    the price of encryption
 
-A federate updates an object, a federate in another process answers each reflect by an update with the same payload: two \
-hops each way through the server. The floor is the same number of bytes through a relay process that only passes them \
-on. Both take turns in slices, so that noise of the machine meets both. Times are of whole round trips.")]
+BMLatency of the RTI benchmark suite: a federate updates an object with data and a time stamp, a federate in another \
+process answers each reflect by an update with the same values: two hops each way through the server. One way is half \
+of that. The floor is as many octets through a relay. All take turns in slices, so that noise meets all of them.")]
 pub(super) struct Args {
-    /// Payloads
-    #[arg(long = "size", value_name = "BYTES", value_delimiter = ',', value_parser = size::parse_numbered,
-        default_values = ["16", "64", "256", "1k", "4k", "16k", "64k"])]
+    /// Bytes of data in an update
+    #[arg(long = "size", value_name = "BYTES", value_delimiter = ',', value_parser = size::parse_data,
+        default_values = ["1", "16", "128", "1k", "4k", "16k", "64k", "256k", "1M"])]
     sizes: Vec<usize>,
     /// Round trips of each size
-    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..))]
     samples: u64,
     /// Round trips before each slice that are not counted
     #[arg(long, default_value_t = 200)]
@@ -44,42 +44,43 @@ pub(super) struct Args {
     /// Another server that takes turns with the first, such as another address of it; NEAR,FAR for two nodes
     #[arg(long, value_name = "URL[,FAR]")]
     beside: Vec<String>,
+    /// Send so many updates per second, answered or not
+    #[arg(long, value_name = "PER_SECOND", value_parser = size::parse_rate)]
+    rate: Option<f64>,
+    #[command(flatten)]
+    way: WayFlags,
     #[command(flatten)]
     target: Target,
     #[command(flatten)]
-    json: JsonFlag,
+    output: OutputFlags,
 }
 
 pub(super) async fn run(args: &Args) -> Outcome {
-    let mut report = Report::new("bench latency", 1);
     let launcher = launcher()?;
     let server = args.target.server(&launcher).await?;
     let mut objects = args.objects.clone();
     objects.sort_unstable();
     let plan = Plan {
-        sizes: args.sizes.clone(),
+        ways: args.way.ways(&[Kind::Update], &args.sizes)?,
+        consumers: args.way.consumers(),
         samples: args.samples,
         warm_up: args.warm_up,
         slices: args.slices,
-        objects,
+        rate_per_s: args.rate,
+        patience: args.way.patience,
+        ..Plan::new(args.sizes.clone(), objects)
     };
     let mut progress = Progress::new("latency");
     let beside: Vec<Server> = args.beside.iter().map(|urls| another(urls)).collect();
     let measured = measure(&launcher, &server, &beside, &plan, |done, all| progress.at(done, all));
     let results = Box::pin(measured).await.map_err(failure)?;
     drop(progress);
-    if !args.json.takes_stdout() {
-        say(table(&results));
-        if !beside.is_empty() {
-            say(comparison(&results, beside.len() + 1));
-        }
+    if !args.output.json.takes_stdout() && !beside.is_empty() {
+        say(comparison(&results, (beside.len() + 1) * plan.ways.len()));
     }
-    results.iter().for_each(|latency| report.row(row(latency)));
-    report.note(args.target.note());
-    let hops = server.links() + 2;
-    report.note(format!("round trips of {hops} hops each way; the floor takes turns with the server"));
-    args.json.write(&report)?;
-    Ok(Status::Done)
+    let rows = latency_rows("latency", &args.target, &plan, &results);
+    let method = method(loop_of(args.rate), args.warm_up, args.slices);
+    finish("bench latency", &args.target, &args.output, &method, &rows)
 }
 
 /// A server at one URL, or two nodes.
@@ -90,7 +91,7 @@ fn another(urls: &str) -> Server {
     }
 }
 
-/// The round trips beside those at the first of `servers` servers, which had their turns in the same run.
+/// The round trips beside the first of `servers` servers and ways, which had their turns in the same run.
 fn comparison(results: &[Latency], servers: usize) -> String {
     let mut table =
         Table::new(["payload", "objects", "server", "p50 µs", "p99", "p50 to first", "p99 to first"]);
@@ -109,54 +110,6 @@ fn comparison(results: &[Latency], servers: usize) -> String {
                 figure(ratio(0.99)),
             ]);
         }
-    }
-    table.text()
-}
-
-pub(super) fn row(latency: &Latency) -> Value {
-    let mut row = latency.rounds.row(Some(&latency.floor));
-    row["server"] = json!(latency.server);
-    row["objects"] = json!(latency.objects);
-    row["server_cpu_us"] = json!(latency.server_cpu_s.map(|seconds| seconds * 1e6));
-    row
-}
-
-pub(super) fn table(results: &[Latency]) -> String {
-    let mut table = Table::new([
-        "payload",
-        "objects",
-        "samples",
-        "min µs",
-        "p50",
-        "p90",
-        "p99",
-        "p99.9",
-        "max",
-        "floor p50",
-        "floor p99",
-        "p50 ratio",
-        "p99 ratio",
-        "server CPU µs",
-    ]);
-    for latency in results {
-        let row = row(latency);
-        let cell = |key: &str| or_dash(row[key].as_f64());
-        table.line([
-            size::name(latency.rounds.size_bytes()),
-            latency.objects.to_string(),
-            figure(latency.rounds.samples() as f64).trim_end_matches(".00").to_owned(),
-            cell("min_us"),
-            cell("p50_us"),
-            cell("p90_us"),
-            cell("p99_us"),
-            cell("p999_us"),
-            cell("max_us"),
-            cell("floor_p50_us"),
-            cell("floor_p99_us"),
-            cell("p50_ratio"),
-            cell("p99_ratio"),
-            cell("server_cpu_us"),
-        ]);
     }
     table.text()
 }

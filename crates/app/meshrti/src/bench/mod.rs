@@ -13,6 +13,7 @@ mod region;
 mod site;
 mod size;
 mod srmp;
+mod suite;
 mod throughput;
 
 use bench::{BenchError, Launcher, Server};
@@ -29,6 +30,7 @@ Examples:
   meshrti bench quick                          a minute of everything
   meshrti bench latency --size 16,1k,64k       round trips, and how far above the bare network they are
   meshrti bench latency --server sim-host      the same against a server that runs somewhere
+  meshrti bench mass --against paper           very many objects, beside published figures
   meshrti bench throughput --json flood.json   a flood of updates, with a report for machines
   meshrti bench srmp                           multicast on real sockets, against bare UDP
   meshrti bench kills                          six nodes that are killed and come back, and what federates notice
@@ -45,6 +47,16 @@ pub(crate) struct Args {
 enum What {
     /// Round trips between two federates: update, reflect, update, reflect
     Latency(latency::Args),
+    /// Round trips of updates of many objects
+    Mass(suite::mass::Args),
+    /// Round trips of interactions and directed interactions, beside updates
+    Ping(suite::ping::Args),
+    /// Many cases from one file; goes on where it was interrupted
+    Matrix(suite::matrix::Args),
+    /// Changes from one file of results to another, beyond noise
+    Compare(suite::compare::Args),
+    /// A page of all results in a folder
+    Report(suite::report::Args),
     /// One federate floods, one counts
     Throughput(throughput::Args),
     /// One update to many subscribers, against as many single updates
@@ -82,6 +94,11 @@ enum What {
 pub(crate) fn run(args: &Args) -> Outcome {
     match &args.what {
         What::Latency(args) => block_on(latency::run(args)),
+        What::Mass(args) => block_on(suite::mass::run(args)),
+        What::Ping(args) => block_on(suite::ping::run(args)),
+        What::Matrix(args) => block_on(suite::matrix::run(args)),
+        What::Compare(args) => suite::compare::run(args),
+        What::Report(args) => suite::report::run(args),
         What::Throughput(args) => block_on(throughput::run(args)),
         What::Fanout(args) => block_on(fanout::run(args)),
         What::Memory(args) => block_on(memory::run(args)),
@@ -122,6 +139,14 @@ impl Target {
             (Some(near), Some(far)) => Ok(Server::between(near, far)),
             (Some(address), None) => Ok(Server::at(address)),
             (None, _) => Server::chain(launcher, self.nodes.into()).await.map_err(failure),
+        }
+    }
+
+    /// Number of links between the two nodes, as far as one knows.
+    fn links(&self) -> u64 {
+        match (&self.server, &self.far_server) {
+            (Some(_), far) => u64::from(far.is_some()),
+            (None, _) => u64::from(self.nodes) - 1,
         }
     }
 

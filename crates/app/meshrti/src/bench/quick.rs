@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bench::{fanout, latency, memory, throughput};
+use results::grids::{self, Grid};
 use serde_json::{Value, json};
 
 use super::{Target, failure, launcher};
@@ -48,18 +49,18 @@ pub(super) async fn run(args: &Args) -> Outcome {
     };
     let mut progress = Progress::new("latency");
     let plan = latency::Plan {
-        sizes: vec![16, 1 << 10, 64 << 10],
         samples: scaled(10_000),
         warm_up: scaled(200),
-        slices: 5,
-        objects: vec![0, scaled(10_000) as usize],
+        ..latency::Plan::new(vec![16, 1 << 10, 64 << 10], vec![0, scaled(10_000) as usize])
     };
     let latencies =
         Box::pin(latency::measure(&launcher, &server, &[], &plan, |done, all| progress.at(done, all)));
     let latencies = latencies.await.map_err(failure)?;
     drop(progress);
-    show("Round trips: update, reflect, update, reflect", super::latency::table(&latencies));
-    latencies.iter().for_each(|latency| report.row(named("latency", super::latency::row(latency))));
+    let rows = super::suite::latency_rows("latency", &args.target, &plan, &latencies);
+    let grids = grids::latency(&rows, false);
+    show("Round trips: update, reflect, update, reflect", grids.iter().map(Grid::text).collect());
+    rows.iter().for_each(|row| report.row(named("latency", json!(row))));
 
     let mut progress = Progress::new("throughput");
     let plan = throughput::Plan { sizes: vec![100], updates: scaled(1_000_000), slices: 5 };

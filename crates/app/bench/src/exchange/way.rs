@@ -1,0 +1,185 @@
+//! How messages travel between the two federates.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The service that carries a message.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Kind {
+    /// Update Attribute Values (6.10).
+    #[default]
+    Update,
+    /// Send Interaction (6.12).
+    Interaction,
+    /// Send Directed Interaction (6.14).
+    Directed,
+}
+
+/// The use of regions (clause 9).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Ddm {
+    /// None.
+    #[default]
+    Off,
+    /// All objects have the same region.
+    OneRegion,
+    /// Each object has a region of its own.
+    RegionPerObject,
+}
+
+/// The transportation type (6.1.3).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Transport {
+    /// HLAreliable.
+    #[default]
+    Reliable,
+    /// HLAbestEffort.
+    BestEffort,
+}
+
+/// The order of messages (8.1.1).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Order {
+    /// Receive order.
+    #[default]
+    Receive,
+    /// Time-stamp order. Both federates regulate and are constrained, with a lookahead of one step.
+    TimeStamp,
+}
+
+/// The type of the data of a message.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Encoding {
+    /// Octets that nobody looks at.
+    #[default]
+    Opaque,
+    /// Numbers of type HLAinteger32BE, which both federates encode and decode.
+    BigEndian,
+    /// Numbers of type HLAinteger32LE, likewise.
+    LittleEndian,
+}
+
+/// A closed list of values with a word for each, for command lines, reports and roles.
+macro_rules! words {
+    ($type:ident, $($value:ident = $word:literal),+ $(,)?) => {
+        impl $type {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$value),+];
+
+            /// Its word on command lines and in reports.
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$value => $word),+ }
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = String;
+
+            fn from_str(word: &str) -> Result<Self, String> {
+                let found = Self::ALL.iter().find(|value| value.word() == word);
+                found.copied().ok_or_else(|| {
+                    format!("`{word}` is none of {}", [$($word),+].join(", "))
+                })
+            }
+        }
+    };
+}
+
+words!(Kind, Update = "update", Interaction = "interaction", Directed = "directed");
+words!(Ddm, Off = "off", OneRegion = "one-region", RegionPerObject = "region-per-object");
+words!(Transport, Reliable = "reliable", BestEffort = "best-effort");
+words!(Order, Receive = "receive", TimeStamp = "timestamp");
+words!(Encoding, Opaque = "opaque", BigEndian = "big-endian", LittleEndian = "little-endian");
+
+impl Encoding {
+    /// Whether data of so many bytes can be of this type.
+    pub const fn fits(self, size_bytes: usize) -> bool {
+        matches!(self, Self::Opaque) || size_bytes.is_multiple_of(size_of::<i32>())
+    }
+}
+
+/// How messages travel.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Way {
+    /// The service.
+    pub kind: Kind,
+    /// The use of regions.
+    pub ddm: Ddm,
+    /// The transportation type.
+    pub transport: Transport,
+    /// The order.
+    pub order: Order,
+    /// The type of the data.
+    pub encoding: Encoding,
+}
+
+impl Way {
+    /// The reason why the standard has no such way; `None` if it has.
+    pub fn is_missing(self) -> Option<&'static str> {
+        (self.kind == Kind::Directed && self.ddm != Ddm::Off)
+            .then_some("directed interactions have no regions: the standard has no such service")
+    }
+
+    /// The end of the names of its attributes and interaction classes in the object model.
+    pub(super) const fn suffix(self) -> &'static str {
+        match (self.transport, self.order) {
+            (Transport::Reliable, Order::Receive) => "",
+            (Transport::BestEffort, Order::Receive) => "BestEffort",
+            (Transport::Reliable, Order::TimeStamp) => "TimeStamp",
+            (Transport::BestEffort, Order::TimeStamp) => "BestEffortTimeStamp",
+        }
+    }
+}
+
+/// One word, for the role of a process.
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [kind, ddm] = [self.kind.word(), self.ddm.word()];
+        write!(f, "{kind}/{ddm}/{}/{}/{}", self.transport.word(), self.order.word(), self.encoding.word())
+    }
+}
+
+impl FromStr for Way {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let parts: Vec<&str> = word.split('/').collect();
+        let [kind, ddm, transport, order, encoding] = parts[..] else {
+            return Err(format!("`{word}` is no way: expected KIND/DDM/TRANSPORT/ORDER/ENCODING"));
+        };
+        Ok(Self {
+            kind: kind.parse()?,
+            ddm: ddm.parse()?,
+            transport: transport.parse()?,
+            order: order.parse()?,
+            encoding: encoding.parse()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_has_a_word() {
+        let mut count = 0;
+        for &kind in Kind::ALL {
+            for &ddm in Ddm::ALL {
+                for &transport in Transport::ALL {
+                    for &order in Order::ALL {
+                        for &encoding in Encoding::ALL {
+                            let way = Way { kind, ddm, transport, order, encoding };
+                            assert_eq!(way.to_string().parse(), Ok(way));
+                            count += usize::from(way.is_missing().is_none());
+                        }
+                    }
+                }
+            }
+        }
+        assert_eq!(count, 3 * 28, "directed interactions have no regions");
+        assert!("update/off".parse::<Way>().unwrap_err().contains("KIND/DDM"));
+        let error = "update/of/reliable/receive/opaque".parse::<Way>().unwrap_err();
+        assert_eq!(error, "`of` is none of off, one-region, region-per-object");
+    }
+}

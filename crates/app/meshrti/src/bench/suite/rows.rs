@@ -1,0 +1,106 @@
+//! Measured cases as rows of results.
+
+use std::collections::BTreeMap;
+
+use bench::exchange::way::Way;
+use bench::exchange::{InFlight, harness_us};
+use bench::latency::{Latency, Plan};
+use bench::mass::{self, Mass};
+use results::{Outcome, Row};
+
+use crate::bench::Target;
+
+/// A row without figures.
+fn row(test: &str, (way, consumers): (Way, usize), target: &Target, failure: Option<&String>) -> Row {
+    let outcome = match failure {
+        None => Outcome::Measured,
+        Some(_) if way.is_missing().is_some() => Outcome::NotInStandard,
+        Some(_) => Outcome::Failed,
+    };
+    Row {
+        test: test.to_owned(),
+        kind: way.kind.word().to_owned(),
+        ddm: way.ddm.word().to_owned(),
+        transport: way.transport.word().to_owned(),
+        order: way.order.word().to_owned(),
+        encoding: way.encoding.word().to_owned(),
+        consumers: consumers.max(1) as u64,
+        objects: 0,
+        size_bytes: 0,
+        in_flight: "1".to_owned(),
+        rate_per_s: None,
+        links: target.links(),
+        server: target.server.clone(),
+        outcome,
+        reason: failure.cloned(),
+        samples: 0,
+        lost: 0,
+        figures: BTreeMap::new(),
+        runs: Vec::new(),
+    }
+}
+
+/// Rows of a test that could not begin.
+pub(super) fn failed_rows(
+    test: &str,
+    (ways, consumers): (&[Way], usize),
+    target: &Target,
+    reason: &str,
+) -> Vec<Row> {
+    ways.iter().map(|way| row(test, (*way, consumers), target, Some(&reason.to_owned()))).collect()
+}
+
+/// Rows of round trips of one message at a time, or of an open loop.
+pub(in crate::bench) fn latency_rows(
+    test: &str,
+    target: &Target,
+    plan: &Plan,
+    results: &[Latency],
+) -> Vec<Row> {
+    let of = |latency: &Latency| {
+        let mut row = row(test, (latency.way, plan.consumers), target, latency.failure.as_ref());
+        row.objects = latency.objects as u64;
+        row.size_bytes = latency.rounds.size_bytes() as u64;
+        row.lost = latency.lost;
+        if let Some(rate) = plan.rate_per_s {
+            row.rate_per_s = Some(rate);
+            "open".clone_into(&mut row.in_flight);
+        }
+        if row.server.is_some() {
+            row.server = Some(latency.server.clone());
+        }
+        row.add_runs(&latency.slices, Some(&latency.floor));
+        row.set("server_cpu_us", latency.server_cpu_s.map(|seconds| seconds * 1e6));
+        let harness = harness_us(latency.rounds.size_bytes());
+        row.set("harness_ratio", row.figure("mean_us").map(|mean| harness / mean));
+        row
+    };
+    results.iter().map(of).collect()
+}
+
+/// Rows of the mass object test.
+pub(in crate::bench) fn mass_rows(target: &Target, plan: &mass::Plan, results: &[Mass]) -> Vec<Row> {
+    let harness = harness_us(plan.size);
+    let of = |mass: &Mass| {
+        let mut row = row("mass", (mass.way, plan.consumers), target, mass.failure.as_ref());
+        row.objects = mass.objects as u64;
+        row.size_bytes = plan.size as u64;
+        row.lost = mass.lost;
+        row.in_flight = match mass.in_flight {
+            InFlight::Messages(number) => number.to_string(),
+            InFlight::Sweep => "sweep".to_owned(),
+        };
+        row.add_runs(&mass.runs, mass.floor.as_ref());
+        row.set("floor_mean_us", mass.floor.as_ref().map(console::rounds::Rounds::mean_us));
+        let answers_per_s = base::stats::median(mass.answers_per_s.clone());
+        row.set("answers_per_s", answers_per_s);
+        row.set("setup_s", (row.samples > 0).then_some(mass.setup_s));
+        row.set("pair_bytes", mass.pair_bytes);
+        row.set("server_cpu_us", mass.server_cpu_s.map(|seconds| seconds * 1e6));
+        // Of the time in which one answer comes, not of that of a round trip, which is mostly spent in
+        // queues.
+        row.set("harness_ratio", answers_per_s.map(|rate| harness * rate / 1e6));
+        row
+    };
+    results.iter().map(of).collect()
+}
