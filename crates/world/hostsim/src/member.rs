@@ -2,7 +2,8 @@
 
 use base::Moment;
 use bytes::{Bytes, BytesMut};
-use fedpro::client::{Action, Config, Event, Session};
+use fedpro::client::{Action, CallError, Config, Event, Session};
+use hla::api::CallRequest;
 use hla::api::call_response::CallResponse as Answer;
 use hla::api::callback_request::CallbackRequest as Callback;
 
@@ -30,6 +31,10 @@ pub(crate) struct Member {
     /// The run has let it begin its part.
     begun: bool,
     paused: bool,
+    /// The call that the session refused because too many bytes wait to be written. It is made
+    /// again once the session is writable, as the library of federates does.
+    refused: Option<CallRequest>,
+    writable: bool,
     buffer: BytesMut,
     lost: Option<String>,
 }
@@ -46,6 +51,8 @@ impl Member {
             part,
             begun: false,
             paused: false,
+            refused: None,
+            writable: true,
             buffer: BytesMut::new(),
             lost: None,
         }
@@ -164,26 +171,31 @@ impl Member {
             }
             Event::Lost { reason } => self.lost = Some(reason.to_string()),
             Event::Terminated => self.lost = Some("terminated".to_owned()),
-            Event::Interrupted { .. } | Event::Resumed | Event::Writable => {}
+            Event::Writable => self.writable = true,
+            Event::Interrupted { .. } | Event::Resumed => {}
         }
     }
 
     /// Makes the calls that are possible now. Returns whether there was one.
     fn act(&mut self, turn: &mut Turn<'_>) -> bool {
-        if let Some(call) = self.setup.poll_call() {
-            self.call(turn, &call);
+        if !self.writable {
+            return false;
+        }
+        if let Some(call) = self.refused.take().or_else(|| self.setup.poll_call()) {
+            self.call(turn, call);
             return true;
         }
         let mut any = false;
         let waiting = self.session.outstanding_calls();
         self.paused &= waiting > WINDOW / 2;
         while !self.paused
+            && self.writable
             && self.setup.is_done()
             && let Some(next) = self.part.poll_update(turn.now(), self.begun)
         {
             any = true;
             let call = self.setup.update(next);
-            self.call(turn, &call);
+            self.call(turn, call);
             self.paused = self.session.outstanding_calls() >= WINDOW;
             if self.session.unsent_bytes() >= EAGER_BYTES {
                 self.transmit(turn);
@@ -192,9 +204,14 @@ impl Member {
         any
     }
 
-    fn call(&mut self, turn: &Turn<'_>, call: &hla::api::CallRequest) {
-        if let Err(error) = self.session.call(turn.now(), call) {
-            self.lost = Some(error.to_string());
+    fn call(&mut self, turn: &Turn<'_>, call: CallRequest) {
+        match self.session.call(turn.now(), &call) {
+            Ok(_) => {}
+            Err(CallError::Full { .. }) => {
+                self.refused = Some(call);
+                self.writable = false;
+            }
+            Err(error) => self.lost = Some(error.to_string()),
         }
     }
 

@@ -157,6 +157,18 @@ fn a_pace_that_can_be_kept_is_kept() {
     assert!((0.4..0.7).contains(&(p50 / trip)), "{p50} of {trip} us");
 }
 
+/// A flood of more bytes than a session holds waits for room, as the library of federates does.
+/// 4,096 calls of 10 KiB may be unanswered, which are more than the 16 MiB that may be unsent.
+#[test]
+fn a_flood_of_long_updates_waits_for_room() {
+    let task = Task::Flood { count: 3_000, subscribers: 1 };
+    let mut federation = federation(1, 4, EXAMPLE.costs, task);
+    federation.work[0].size_bytes = 10 << 10;
+    let report = done(&federation);
+    assert_eq!(report.done[0].reflects, 3_000);
+    assert_eq!(done(&federation), report);
+}
+
 /// Entities update as the forecast of their workload predicts, and all updates arrive. Their number
 /// depends on the seed alone.
 #[test]
