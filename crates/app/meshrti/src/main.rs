@@ -223,6 +223,7 @@ mod tests {
         let text = shown.render_help().to_string();
         let widest = text.lines().map(|line| line.chars().count()).max();
         let fits = text.lines().count() <= LINES && widest <= Some(COLUMNS);
+        assert!(!text.contains('\\'), "{path}: a help page has a backslash\n{text}");
         assert!(fits, "{path}: {} lines, {widest:?} columns\n{text}", text.lines().count());
         check_paragraphs(command, path);
         for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {

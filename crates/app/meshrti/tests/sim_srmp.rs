@@ -12,7 +12,7 @@ use golden::is_golden;
 use serde_json::Value;
 
 /// The columns of the golden file.
-const COLUMNS: [&str; 17] = [
+const COLUMNS: [&str; 18] = [
     "preset",
     "mode0_sent",
     "paper_mode0_sent",
@@ -27,6 +27,7 @@ const COLUMNS: [&str; 17] = [
     "delivered_ratio",
     "mode0_delivered_ratio",
     "kbit_per_s",
+    "ip_kbit_per_s",
     "recovery_p50_s",
     "recovery_p99_s",
     "passed",
@@ -61,6 +62,14 @@ fn table_1_is_what_it_was_and_within_its_limits() {
         assert_eq!(check["passed"], true, "{check}");
     }
     assert!(output.status.success());
+    let fitted = report["summary"]["by_fitted_round_trip"].as_array().expect("the fitted round trip");
+    let times: Vec<_> = fitted.iter().map(|line| line["round_trip_ms"].as_u64()).collect();
+    assert_eq!(times, [Some(100), Some(150), Some(200)]);
+    for line in fitted {
+        let of = |key: &str| line[key].as_f64().expect("a figure");
+        let ratio = of("retransmissions") / of("expected_retransmissions");
+        assert!((0.8..1.2).contains(&ratio), "{line}");
+    }
     let got = csv(&report, &COLUMNS);
     is_golden("srmp-table1.csv", &got);
 }

@@ -1,16 +1,16 @@
 //! Table 1 of the paper: our figures, its figures, the expected ones, and whether limits hold.
 
 use base::stats;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::group::Report as Group;
-use crate::group::table1::{Check, HOSTS, OBJECTS, PAPER, Preset, RUN, kbit_per_s};
+use crate::group::table1::{BESIDE_FITTED, Check, HOSTS, OBJECTS, PAPER, Preset, RUN, kbit_per_s};
 use serde_json::{Value, json};
 use workload::Workload;
 use workload::analysis::Forecast;
 
 use super::{in_parallel, status, stopped_note};
-use console::exit::{Outcome, say};
+use console::exit::{Failure, Outcome, say};
 use console::report::Report;
 use console::table::{Table, figure};
 use experiment::{Settings, interrupt, seed_of};
@@ -20,6 +20,8 @@ struct Reading {
     preset: Preset,
     runs: Vec<Group>,
     checks: Vec<Check>,
+    /// Runs with other round-trip times, where that of the reading is fitted.
+    beside: Vec<(Duration, Group)>,
 }
 
 /// A quantity: its name, the measured figure, the paper's, and the expected one.
@@ -98,7 +100,40 @@ impl Reading {
                 verdict(check.passes()).to_owned(),
             ]);
         }
-        format!("{} ({} runs)\n{}\n\n{}", self.preset.name(), self.runs.len(), figures.text(), limits.text())
+        let text = format!(
+            "{} ({} runs)\n{}\n\n{}",
+            self.preset.name(),
+            self.runs.len(),
+            figures.text(),
+            limits.text()
+        );
+        if self.beside.is_empty() {
+            return text;
+        }
+        let mut fitted = Table::new(["round trip", "retransmissions", "expected", "paper"]);
+        for (round_trip, retransmissions, expected) in self.by_round_trip(forecast) {
+            fitted.line([
+                format!("{} ms", round_trip.as_millis()),
+                figure(retransmissions),
+                figure(expected),
+                figure(PAPER.retransmissions),
+            ]);
+        }
+        format!("{text}\n\n{FITTED}\n{}", fitted.text())
+    }
+
+    /// Round-trip times, with the retransmissions measured and expected. Empty unless that of the
+    /// reading is fitted.
+    fn by_round_trip(&self, forecast: &Forecast) -> Vec<(Duration, f64, f64)> {
+        let expected = |round_trip| self.preset.expected_repairs_at(round_trip) * forecast.mode1.mean;
+        let own = (self.preset.round_trip(), self.mean(repaired));
+        let beside = self.beside.iter().map(|(round_trip, run)| (*round_trip, repaired(run)));
+        let mut lines: Vec<_> = beside.collect();
+        if !lines.is_empty() {
+            lines.push(own);
+        }
+        lines.sort_by_key(|(round_trip, _)| *round_trip);
+        lines.into_iter().map(|(round_trip, measured)| (round_trip, measured, expected(round_trip))).collect()
     }
 }
 
@@ -136,21 +171,26 @@ fn verdict(passes: bool) -> &'static str {
     if passes { "pass" } else { "FAIL" }
 }
 
+const FITTED: &str =
+    "The paper does not give its round trip. 150 ms are fitted: chosen so that this reading meets 2,220.";
+
 /// The note when the user stopped it after some runs had ended, but before all of the first
 /// reading, without which its limits mean nothing.
 const NO_READING: &str = "stopped by the user before all runs of a reading had ended: there are no figures";
 
-/// Runs the readings and compares.
-pub(super) fn run(settings: &Settings, name: &str, presets: &[Preset]) -> Outcome {
-    let begun = Instant::now();
+/// Runs the readings, as far as the user lets it. Returns also whether any run ended.
+fn simulate(settings: &Settings, presets: &[Preset]) -> Result<(Vec<Reading>, bool), Failure> {
     let replications = usize::from(settings.replications);
     // The first run of each reading is repeated, to check that one seed gives one run.
     let each = replications + 1;
-    let mut runs = in_parallel(settings, presets.len() * each, |index| {
-        let replication = index % each % replications;
-        presets[index / each].run(seed_of(settings, replication), interrupt::goes_on)
+    let own = presets.len() * each;
+    let beside = if presets.contains(&Preset::NoHoldoff) { &BESIDE_FITTED[..] } else { &[] };
+    let mut runs = in_parallel(settings, own + beside.len(), |index| match index.checked_sub(own) {
+        None => presets[index / each].run(seed_of(settings, index % each % replications), interrupt::goes_on),
+        Some(other) => Preset::NoHoldoff.run_at(beside[other], seed_of(settings, 0), interrupt::goes_on),
     })?;
     let ended = !runs.is_empty();
+    let mut others = runs.split_off(own.min(runs.len()));
     let mut readings = Vec::new();
     for preset in presets {
         if runs.len() < each {
@@ -159,8 +199,22 @@ pub(super) fn run(settings: &Settings, name: &str, presets: &[Preset]) -> Outcom
         let mut own: Vec<Group> = runs.drain(..each).collect();
         let again = own.pop();
         let checks = preset.checks(&own, again.as_ref());
-        readings.push(Reading { preset: *preset, runs: own, checks });
+        let beside = match preset {
+            Preset::NoHoldoff => beside.iter().copied().zip(others.drain(..)).collect(),
+            _ => Vec::new(),
+        };
+        readings.push(Reading { preset: *preset, runs: own, checks, beside });
     }
+    Ok((readings, ended))
+}
+
+/// Runs the readings and compares.
+pub(super) fn run(settings: &Settings, name: &str, presets: &[Preset]) -> Outcome {
+    let begun = Instant::now();
+    let replications = usize::from(settings.replications);
+    let each = replications + 1;
+    let (readings, ended) = simulate(settings, presets)?;
+    let is_fitted = presets.contains(&Preset::NoHoldoff);
     let class = &Workload::table1(HOSTS * OBJECTS).classes[0];
     let forecast = Forecast::of(class, RUN).expect("the preset is a chain");
     let wall_s = begun.elapsed().as_secs_f64();
@@ -176,6 +230,15 @@ pub(super) fn run(settings: &Settings, name: &str, presets: &[Preset]) -> Outcom
         "scenario": name,
         "replications": replications,
         "wall_s": wall_s,
+        "by_fitted_round_trip": readings.iter().flat_map(|reading| {
+            reading.by_round_trip(&forecast).into_iter().map(|(round_trip, measured, expected)| json!({
+                "preset": reading.preset.name(),
+                "round_trip_ms": round_trip.as_millis() as u64,
+                "retransmissions": measured,
+                "expected_retransmissions": (expected * 10.0).round() / 10.0,
+                "paper_retransmissions": PAPER.retransmissions,
+            }))
+        }).collect::<Vec<_>>(),
         "checks": readings.iter().flat_map(|reading| reading.checks.iter().map(|check| json!({
             "preset": reading.preset.name(),
             "test": check.test,
@@ -186,6 +249,9 @@ pub(super) fn run(settings: &Settings, name: &str, presets: &[Preset]) -> Outcom
             "passed": check.passes(),
         }))).collect::<Vec<_>>(),
     }));
+    if is_fitted {
+        report.note(FITTED);
+    }
     let stopped =
         stopped_note(ended).map(|note| if ended && readings.is_empty() { NO_READING } else { note });
     stopped.into_iter().for_each(|note| report.note(note));
@@ -205,6 +271,9 @@ fn tell(readings: &[Reading], forecast: &Forecast, each: usize, wall_s: f64) {
     let texts: Vec<String> = readings.iter().map(|reading| reading.text(forecast)).collect();
     say(texts.join("\n\n"));
     let events: u64 = readings.iter().flat_map(|reading| &reading.runs).map(|run| run.events).sum();
-    let runs = readings.len() * each;
+    let beside: Vec<&Group> =
+        readings.iter().flat_map(|reading| &reading.beside).map(|(_, run)| run).collect();
+    let events = events + beside.iter().map(|run| run.events).sum::<u64>();
+    let runs = readings.len() * each + beside.len();
     say(format_args!("\n{runs} runs of half an hour, {events} events counted, in {wall_s:.1} s"));
 }

@@ -17,6 +17,7 @@ mod cargo;
 pub mod consistency;
 mod layout;
 pub(crate) mod ledger;
+mod limits;
 mod machine;
 mod objects;
 mod report;

@@ -27,7 +27,7 @@ Examples:
   meshrti bench federation mine.toml --sim --hosts hosts.toml            and what the simulator says of it
   meshrti sim calibrate --hosts hosts.toml                               where the host model comes from")]
 pub(crate) struct LiveArgs {
-    /// A scenario file with `kind = \"federation\"`
+    /// A scenario file with `kind = "federation"`
     #[arg(value_name = "FILE")]
     scenario: String,
     /// With real processes; the default unless there is --sim

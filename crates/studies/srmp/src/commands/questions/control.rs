@@ -34,6 +34,16 @@ enum Case {
     Overload,
 }
 
+impl Case {
+    /// The rate that the line allows after the change, in bit/s; 0 if it is the loss that limits it.
+    fn aim(self) -> f64 {
+        match self {
+            Self::Step(_, after) => after as f64,
+            Self::Death(..) | Self::Mixed(_) | Self::Overload => 0.0,
+        }
+    }
+}
+
 const CASES: [(&str, Case); 7] = [
     ("line halves, 1 to 0.5 Mbit/s", Case::Step(1_000_000, 500_000)),
     ("line to a tenth, 1 Mbit/s to 100 kbit/s", Case::Step(1_000_000, 100_000)),
@@ -67,7 +77,7 @@ pub(super) fn run(settings: &Settings, run: Duration) -> Result<Findings, Failur
     );
     for ((name, case), runs) in CASES.iter().zip(&runs) {
         let changes = matches!(case, Case::Step(..) | Case::Death(..));
-        let settled = runs.iter().filter_map(|got| settling(got, run)).collect::<Vec<_>>();
+        let settled = runs.iter().filter_map(|got| settling(got, run, case.aim())).collect::<Vec<_>>();
         let all = settled.len() == runs.len();
         let settling = (changes && all).then(|| settled.iter().sum::<f64>() / settled.len() as f64);
         let before = mean(runs, |got| rate(got, run / 6, run / 2).0).0;
@@ -92,8 +102,8 @@ pub(super) fn run(settings: &Settings, run: Duration) -> Result<Findings, Failur
         ]);
     }
     let notes = [
-        "X is what congestion control allows; it has settled once it stays within 35 % of its mean of the last quarter of the run for 10 s; \
-         - is never, or nothing changed.",
+        "X is what congestion control allows; it has settled once it stays within 35 % of its mean of the last quarter of the run for 10 s, at \
+         half of the line's rate at least; - is never, or nothing changed.",
         "Least served: updates that arrived of the entity with the fewest, over the mean of all; those that move more often send more, so \
          without any congestion it is below 1 as well.",
         "After a death, final values and deliveries count as if the dead had still to get them.",
@@ -143,9 +153,13 @@ fn rate(got: &Outcome, from: Duration, to: Duration) -> (f64, f64) {
     (mean, (squares / count).sqrt())
 }
 
-/// The time from the middle of the run until X has settled, in seconds.
-fn settling(got: &Outcome, run: Duration) -> Option<f64> {
+/// The time from the middle of the run until X has settled, in seconds. `None` if it has not by the
+/// end, or has settled at less than half of `least`: a short run ends while X still rises.
+fn settling(got: &Outcome, run: Duration, least: f64) -> Option<f64> {
     let (aim, _) = rate(got, run * 3 / 4, run);
+    if aim < least / 2.0 {
+        return None;
+    }
     let mut since = None;
     for look in got.glimpses.iter().filter(|look| look.at >= run / 2 && look.at < run) {
         if (look.allowed / aim - 1.0).abs() > SETTLED {
