@@ -6,6 +6,7 @@
 //! early. Its data is then on its way from memory when its time comes, and the waits for several
 //! messages overlap. The results are the same.
 
+use crate::host::{Hosts, StageUse};
 use crate::ladder::Ladder;
 use crate::traffic::{Delivered, Parcel, Traffic};
 use crate::units::Picos;
@@ -38,6 +39,50 @@ pub(crate) struct Births<T> {
     last: usize,
     born: u64,
     woken: Vec<(Picos, u32)>,
+    /// Hosts that are chains of stages, and the messages in their stages of sending.
+    hosts: Option<Box<Sending>>,
+}
+
+/// Messages between their birth and their first link.
+struct Sending {
+    hosts: Hosts,
+    /// Messages by the time at which they reach their first link.
+    departures: Ladder,
+    messages: Vec<(Delivered, Drawn)>,
+    unused: Vec<u32>,
+    /// The message that reached its first link last, and the time.
+    last: u32,
+    now: Picos,
+}
+
+impl Sending {
+    /// Takes a message that is born, with the path and the lanes of `drawn`.
+    fn enter(&mut self, message: Delivered, drawn: &mut Drawn) {
+        let (host, bytes) = (message.source, message.parcel.bytes);
+        self.hosts.extend(host, message.parcel.destination, &mut drawn.path);
+        let departs = self.hosts.send(host, message.born, bytes);
+        let place = self.unused.pop().unwrap_or(self.messages.len() as u32);
+        match self.messages.get_mut(place as usize) {
+            Some((known, other)) => {
+                *known = message;
+                std::mem::swap(other, drawn);
+            }
+            None => self.messages.push((message, drawn.clone())),
+        }
+        self.departures.push((departs.0, place));
+    }
+
+    /// The message that reaches its first link next, if that is not after `birth`.
+    fn depart(&mut self, birth: Option<Picos>) -> Option<Delivered> {
+        let (time, place) = self.departures.first()?;
+        if birth.is_some_and(|birth| birth.0 < time) {
+            return None;
+        }
+        self.departures.pop();
+        self.unused.push(place);
+        (self.last, self.now) = (place, Picos(time));
+        self.messages.get(place as usize).map(|(message, _)| *message)
+    }
 }
 
 impl<T: Traffic> Births<T> {
@@ -53,22 +98,58 @@ impl<T: Traffic> Births<T> {
         let none =
             Drawn { at: Picos::MAX, sender: 0, source: 0, parcel, path: Vec::new(), lanes: Vec::new() };
         let ring = vec![none; if traffic.is_independent() { AHEAD } else { 1 }];
-        Self { traffic, due, ring, first: 0, drawn: 0, last: 0, born: 0, woken: Vec::new() }
+        Self { traffic, due, ring, first: 0, drawn: 0, last: 0, born: 0, woken: Vec::new(), hosts: None }
+    }
+
+    /// The same, with hosts as chains of stages.
+    pub(crate) fn with_hosts(mut self, hosts: Option<Hosts>) -> Self {
+        self.hosts = hosts.map(|hosts| {
+            Box::new(Sending {
+                hosts,
+                departures: Ladder::default(),
+                messages: Vec::new(),
+                unused: Vec::new(),
+                last: 0,
+                now: Picos::ZERO,
+            })
+        });
+        self
+    }
+
+    /// The use of the stages of hosts so far.
+    pub(crate) fn stage_uses(&self) -> Vec<StageUse> {
+        self.hosts.as_ref().map_or_else(Vec::new, |sending| sending.hosts.uses())
+    }
+
+    /// The time of the next birth, or of the next message that reaches its first link.
+    #[inline]
+    pub(crate) fn next(&self) -> Option<Picos> {
+        let birth = self.next_birth();
+        let Some(sending) = &self.hosts else { return birth };
+        let departure = sending.departures.first().map(|(time, _)| Picos(time));
+        [birth, departure].into_iter().flatten().min()
     }
 
     /// The birth time of the next message.
     #[inline]
-    pub(crate) fn next(&self) -> Option<Picos> {
+    fn next_birth(&self) -> Option<Picos> {
         match self.drawn {
             0 => self.due.first().map(|(time, _)| Picos(time)),
             _ => Some(self.ring[self.first].at),
         }
     }
 
-    /// The next message, without its end, or `None` if its source has put it off. `look` is called
-    /// with the paths and lanes of the following messages, several at once.
+    /// The next message that reaches its first link, without its end. `None` if its source has put
+    /// it off, or if it was born and is in the stages of its host. `look` is called with the paths
+    /// and lanes of the following messages, several at once.
     #[inline]
     pub(crate) fn send(&mut self, look: impl FnMut(&[u32], &[u32])) -> Option<Delivered> {
+        if self.hosts.is_some() {
+            let birth = self.next_birth();
+            if let Some(departed) = self.hosts.as_mut().and_then(|sending| sending.depart(birth)) {
+                return Some(departed);
+            }
+        }
         if self.ring.len() == 1 && self.is_put_off() {
             return None;
         }
@@ -81,12 +162,22 @@ impl<T: Traffic> Births<T> {
         let Drawn { at, sender, source, parcel, .. } = self.ring[self.last];
         let number = self.born;
         self.born += 1;
-        Some(Delivered { number, sender, source, parcel, born: at, ended: Picos::ZERO })
+        let message = Delivered { number, sender, source, parcel, born: at, ended: Picos::ZERO };
+        if let Some(sending) = &mut self.hosts {
+            sending.enter(message, &mut self.ring[self.last]);
+            return None;
+        }
+        Some(message)
     }
 
-    /// The path and the lanes of the message that was sent last.
-    pub(crate) fn way(&self) -> (&[u32], &[u32]) {
-        (&self.ring[self.last].path, &self.ring[self.last].lanes)
+    /// The time at which the message that was sent last reached its first link, its path and its
+    /// lanes.
+    pub(crate) fn way(&self) -> (Picos, &[u32], &[u32]) {
+        let (at, drawn) = match &self.hosts {
+            None => (self.ring[self.last].at, &self.ring[self.last]),
+            Some(sending) => (sending.now, &sending.messages[sending.last as usize].1),
+        };
+        (at, &drawn.path, &drawn.lanes)
     }
 
     /// Number of messages so far.
@@ -94,10 +185,14 @@ impl<T: Traffic> Births<T> {
         self.born
     }
 
-    /// Tells the traffic whether a message arrived, and schedules the sources that send because of
-    /// it.
+    /// Lets a message that arrived pass the stages of receiving, tells the traffic whether it
+    /// arrived, and schedules the sources that send because of it.
     #[inline]
-    pub(crate) fn ended(&mut self, message: &Delivered, arrived: bool) {
+    pub(crate) fn ended(&mut self, message: &mut Delivered, arrived: bool) {
+        if arrived && let Some(sending) = &mut self.hosts {
+            let Parcel { destination, bytes, .. } = message.parcel;
+            message.ended = sending.hosts.receive(destination, message.ended, bytes);
+        }
         self.traffic.ended(message, arrived, &mut self.woken);
         for (at, sender) in self.woken.drain(..) {
             self.due.push((at.max(message.ended).0, sender));
@@ -199,7 +294,8 @@ mod tests {
         while let Some(due) = births.next() {
             let message = births.send(|path, _| looked.push(path.to_vec())).unwrap();
             assert_eq!((message.born, message.number + 1), (due, births.born()));
-            let (path, lanes) = births.way();
+            let (at, path, lanes) = births.way();
+            assert_eq!(at, due);
             all.push((message, path.to_vec(), lanes.to_vec()));
         }
         assert_eq!(births.send(|_, _| ()), None);

@@ -9,6 +9,7 @@
 //!   functions.
 //! - [`stage`]: the stages of a message on its way from one program to another, with profiles of
 //!   real hardware.
+//! - [`host`]: hosts as chains of such stages, which all messages of a host share, with profiles.
 //! - [`fluid`]: messages that share links as fluid, and runs of them.
 //! - [`packet`]: messages cut into packets that queue at links, first come, first served.
 //! - [`arrivals`]: sending times; [`pattern`]: destinations; [`sizes`]: sizes of messages;
@@ -26,6 +27,7 @@ mod chunks;
 pub mod exchange;
 pub mod fluid;
 pub mod heap;
+pub mod host;
 pub mod ladder;
 pub mod packet;
 pub mod pattern;

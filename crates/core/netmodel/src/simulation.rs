@@ -10,12 +10,13 @@ use crate::fluid::lanes::Lanes;
 use crate::fluid::run::{Carrier, Run};
 use crate::fluid::stored::Stored;
 use crate::fluid::{Fluid, Sharing};
+use crate::host::{Host, Hosts, StageUse};
 use crate::packet::ports::{Deadlock, Ports};
 use crate::packet::run::Moving;
 use crate::packet::{self, LinkCounts, PacketCounts, Packets};
 use crate::stats::{Recorder, Truncation, WarmUp};
 use crate::timeline::{Slice, Timeline};
-use crate::topology::Topology;
+use crate::topology::{Topology, TopologyError};
 use crate::traffic::{Delivered, Exchanges, Traffic};
 use crate::units::Picos;
 
@@ -58,7 +59,8 @@ pub struct Outcome {
     pub utilisation_max: f64,
     /// The same for the busiest link from or to a host.
     pub host_utilisation_max: f64,
-    /// Mean number of messages in the network over the window, without the time in hosts.
+    /// Mean number of messages in the network over the window, without a constant time in hosts; in
+    /// stages of hosts they count.
     pub in_flight: f64,
     /// Births and ends of messages; with packets, births, and crossings of a link by a packet.
     pub events: u64,
@@ -78,6 +80,8 @@ pub struct Outcome {
     /// True when the number of messages in the network kept growing, so that the results are not
     /// final.
     pub backlog_grows: bool,
+    /// The use of the stages of hosts; empty if hosts take a constant time.
+    pub stages: Vec<StageUse>,
     /// Results of requests and their responses, if messages are answered.
     pub exchanges: Option<Exchanges>,
     /// A fingerprint of all messages and their times.
@@ -120,26 +124,33 @@ macro_rules! of_any {
 }
 
 impl<T: Traffic> Engine<T> {
-    fn new(model: Model, topology: &Topology, traffic: T, lanes: usize, seed: Seed) -> Self {
+    fn new(
+        model: Model,
+        topology: &Topology,
+        hosts: Option<Hosts>,
+        traffic: T,
+        lanes: usize,
+        seed: Seed,
+    ) -> Self {
         let sources = traffic.sources(topology.hosts());
         match model {
             Model::Fluid(sharing) => {
                 let carrier = EndToEnd::new(Fluid::new(sharing, topology.rates()), Lanes::new(lanes));
-                Engine::EndToEnd(Box::new(Run::new(carrier, traffic, sources)))
+                Engine::EndToEnd(Box::new(Run::new(carrier, traffic, sources).with_hosts(hosts)))
             }
             Model::HopByHop { buffer } => {
                 let carrier = HopByHop::new(buffer, topology.rates());
-                Engine::HopByHop(Box::new(Run::new(carrier, traffic, sources)))
+                Engine::HopByHop(Box::new(Run::new(carrier, traffic, sources).with_hosts(hosts)))
             }
-            Model::StoreAndForward => {
-                Engine::Stored(Box::new(Run::new(Stored::new(topology.rates()), traffic, sources)))
-            }
+            Model::StoreAndForward => Engine::Stored(Box::new(
+                Run::new(Stored::new(topology.rates()), traffic, sources).with_hosts(hosts),
+            )),
             Model::Packets(model) => match model.mover(topology, seed) {
-                Mover::Packets(packets) => {
-                    Engine::Packets(Box::new(packet::run::Run::new(*packets, traffic, sources)))
-                }
+                Mover::Packets(packets) => Engine::Packets(Box::new(
+                    packet::run::Run::new(*packets, traffic, sources).with_hosts(hosts),
+                )),
                 Mover::Ports(ports) => {
-                    Engine::Ports(Box::new(packet::run::Run::new(*ports, traffic, sources)))
+                    Engine::Ports(Box::new(packet::run::Run::new(*ports, traffic, sources).with_hosts(hosts)))
                 }
             },
         }
@@ -186,9 +197,29 @@ impl<T: Traffic> Engine<T> {
         of_any!(self, _run => None, Some((_run.born_and_lost().1, _run.counts())))
     }
 
+    fn stage_uses(&self) -> Vec<StageUse> {
+        of_any!(self, run => run.stage_uses(), run.stage_uses())
+    }
+
     fn traffic(&self) -> &T {
         of_any!(self, run => run.traffic(), run.traffic())
     }
+}
+
+/// Gives hosts the buses of their chain of stages, if they are one.
+///
+/// # Errors
+/// There are too many links.
+pub fn build(
+    mut topology: Topology,
+    host: Option<&Host>,
+) -> Result<(Arc<Topology>, Option<Hosts>), TopologyError> {
+    let Some(host) = host else { return Ok((Arc::new(topology), None)) };
+    let buses = topology.add_buses(host.buses())?;
+    let (out, into) = (buses.first().copied(), buses.last().copied());
+    let buses = [out.unwrap_or(0), into.unwrap_or(0)];
+    let hosts = Hosts::new(host, topology.hosts(), buses);
+    Ok((Arc::new(topology), Some(hosts)))
 }
 
 /// A simulation in progress.
@@ -218,16 +249,17 @@ pub struct Simulation<T> {
 
 impl<T: Traffic> Simulation<T> {
     /// Simulates `traffic` of all hosts over a topology. As fluid, messages wait in `lanes` lanes.
-    /// Random losses of links come from `seed`.
+    /// Random losses of links come from `seed`. Hosts that are chains of stages have the buses that
+    /// [`build`] gave the topology.
     pub fn new(
-        topology: Arc<Topology>,
+        (topology, hosts): (Arc<Topology>, Option<Hosts>),
         traffic: T,
         lanes: usize,
         model: Model,
         window: (Picos, Picos),
         seed: Seed,
     ) -> Self {
-        let engine = Engine::new(model, &topology, traffic, lanes, seed);
+        let engine = Engine::new(model, &topology, hosts, traffic, lanes, seed);
         let outcome = Outcome {
             latency: Recorder::default(),
             utilisation: 0.0,
@@ -242,6 +274,7 @@ impl<T: Traffic> Simulation<T> {
             deadlock: None,
             warm_up: None,
             backlog_grows: false,
+            stages: Vec::new(),
             exchanges: None,
             digest: Digest::EMPTY,
         };
@@ -410,6 +443,7 @@ impl<T: Traffic> Simulation<T> {
             packets: counts.map(|(_, packets)| packets),
             warm_up: self.warm_up.truncation(self.window.0),
             backlog_grows: self.backlog_grows(),
+            stages: self.engine.stage_uses(),
             exchanges: self.engine.traffic().exchanges().cloned(),
             in_flight: self.time_in_network as f64 / (window.0 as f64).max(1.0),
             ..self.outcome.clone()

@@ -9,6 +9,7 @@ pub mod parallel;
 pub mod ran;
 pub mod settings;
 pub mod sheet;
+pub mod stages;
 pub mod stats;
 pub mod usage;
 

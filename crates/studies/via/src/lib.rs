@@ -7,12 +7,12 @@ mod torus;
 use console::exit::Outcome;
 use console::report::JsonFlag;
 use experiment::sheet::FilesFlag;
-use experiment::{RunFlags, Settings};
+use experiment::{RunFlags, SeedFlag, Settings};
 
 /// The subcommands of `meshrti sim`.
 #[derive(clap::Subcommand)]
 pub enum Command {
-    /// VIA paper, Table 1: one message over four hops, by stages
+    /// VIA paper, Table 1: two hosts and five switches, idle and under load
     ViaFourHop(FourHopArgs),
     /// VIA paper: 1024 hosts on a torus of 16 by 16 switches, as fluid flows
     ViaTorus(Box<TorusArgs>),
@@ -25,7 +25,7 @@ impl Command {
     /// Options that do not agree, files that cannot be written, or an interruption.
     pub fn run(&self) -> Outcome {
         match self {
-            Self::ViaFourHop(args) => four_hop::run(&args.json),
+            Self::ViaFourHop(args) => four_hop::run(args.seed.seed, &args.json),
             Self::ViaTorus(args) => torus::run(
                 &Settings::new("via-torus", args.runs, &args.json)
                     .with_files(&args.files)
@@ -40,6 +40,8 @@ impl Command {
 #[derive(clap::Args)]
 pub struct FourHopArgs {
     #[command(flatten)]
+    seed: SeedFlag,
+    #[command(flatten)]
     json: JsonFlag,
 }
 
@@ -50,6 +52,7 @@ Examples:
   meshrti sim via-torus                            the cluster of the paper
   meshrti sim via-torus --readings                 all readings of its text, one after the other
   meshrti sim via-torus --torus 8x8x8 --hops 6     another torus
+  meshrti sim via-torus --host-model stages        hosts as queues, beside hosts that take a constant time
   meshrti sim via-torus --trace torus.json         messages on their way, to be opened in Perfetto")]
 pub struct TorusArgs {
     #[command(flatten)]

@@ -32,6 +32,14 @@ pub(crate) enum Subqueue {
     Port,
 }
 
+#[derive(ValueEnum, Clone, Copy, PartialEq)]
+pub(crate) enum HostModel {
+    /// A constant time for each message
+    Constant,
+    /// Chains of queues that the messages of a host share, with a shared bus
+    Stages,
+}
+
 /// Switches in each dimension.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Sides(pub(crate) Vec<u32>);
@@ -92,6 +100,9 @@ pub(crate) struct Flags {
     /// Messages do not share the links of hosts
     #[arg(long)]
     pub(crate) private_host_links: bool,
+    /// Hosts [default: constant]; stages are shown beside the constant
+    #[arg(long, value_enum, value_name = "MODEL", conflicts_with = "readings")]
+    pub(crate) host_model: Option<HostModel>,
     /// Packets of at most SIZE instead of fluid, first come, first served at each link
     #[arg(long, value_name = "SIZE", value_parser = packet, conflicts_with_all = ["sharing", "subqueue"])]
     pub(crate) packets: Option<u32>,

@@ -7,6 +7,7 @@ use base::Seed;
 use clap::ValueEnum;
 use netmodel::arrivals::Gaps;
 use netmodel::fluid;
+use netmodel::host::StageUse;
 use netmodel::packet::Switching;
 use netmodel::simulation::{Model, PacketModel};
 use netmodel::stage::{fixed, via_cluster};
@@ -24,9 +25,9 @@ use experiment::course::Plan;
 use experiment::parallel::{Ticker, in_parallel, threads};
 use experiment::ran::{Recorded, Runs, Wanted, finish, growth_note, run_to_the_end, steps_of, warm_up_note};
 use experiment::usage::{refuse_too_large, thread_cpu_s};
-use experiment::{Settings, interrupt, seed_of};
+use experiment::{Settings, interrupt, seed_of, stages};
 
-use crate::options::{Direction, Flags, Sharing, Sides, Subqueue};
+use crate::options::{Direction, Flags, HostModel, Sharing, Sides, Subqueue};
 
 /// The paper's results: mean and standard deviation of the latency in µs, and the utilisation of
 /// links between switches.
@@ -56,7 +57,10 @@ pub(crate) fn run(settings: &Settings, flags: &Flags) -> Outcome {
     let shape = Shape::Torus(studies[0].torus.clone());
     refuse_too_large(memory_bytes(&shape, studies[0].model), threads(settings.jobs, all))?;
     // Checks that the study is possible. Each run builds its own network.
-    drop(set_up(&studies[0], Seed(settings.seed)).map_err(|why| wrong_study(&why))?);
+    drop(
+        set_up(studies.last().unwrap_or(&studies[0]), Seed(settings.seed))
+            .map_err(|why| wrong_study(&why))?,
+    );
     let (hosts, switches, links) = shape.parts();
     let replications = usize::from(settings.replications);
     if flags.messages.is_some() && studies.len() * replications > 1 {
@@ -87,11 +91,15 @@ pub(crate) fn run(settings: &Settings, flags: &Flags) -> Outcome {
     report.seed(settings.seed);
     done.iter().for_each(|done| report.row(done.to_value()));
     let mut notes = notes(&done[0].study, (hosts, switches));
+    notes.extend(hidden(&done));
     notes.extend(done.iter().find_map(|done| growth_note(&done.runs.pooled())));
     notes.extend(warm_up_note(&done[0].runs.0[0].0));
     notes.extend(more);
     if !settings.json.takes_stdout() {
         say(text(&done));
+        for done in done.iter().filter(|done| !done.stages().is_empty()) {
+            say(format_args!("\n{}\n", stages::text(done.stages(), window(&done.study))));
+        }
         notes.iter().for_each(say);
     }
     notes.into_iter().for_each(|note| report.note(note));
@@ -142,7 +150,14 @@ fn studies(flags: &Flags) -> Vec<Study> {
     }
     if !flags.readings {
         let direction = flags.direction.unwrap_or(Direction::Slot);
-        return vec![reading(&base, model(flags), direction, flags.subqueue.unwrap_or(Subqueue::Flow))];
+        let constant = reading(&base, model(flags), direction, flags.subqueue.unwrap_or(Subqueue::Flow));
+        let stages = Study { hosts: study::HostModel::Stages, ..constant.clone() };
+        return match flags.host_model {
+            None | Some(HostModel::Constant) => vec![constant],
+            // Only one run can be written.
+            Some(HostModel::Stages) if flags.messages.is_some() => vec![stages],
+            Some(HostModel::Stages) => vec![constant, stages],
+        };
     }
     let mut all = Vec::new();
     for sharing in END_TO_END {
@@ -247,7 +262,24 @@ impl MessageFile {
     }
 }
 
+/// The name of the model of hosts.
+fn host_model(study: &Study) -> &'static str {
+    match study.hosts {
+        study::HostModel::Constant => "constant",
+        study::HostModel::Stages => "stages",
+    }
+}
+
+fn window(study: &Study) -> Picos {
+    study.window.1.since(study.window.0)
+}
+
 impl Done {
+    /// The use of stages in the first run.
+    fn stages(&self) -> &[StageUse] {
+        self.runs.0.first().map_or(&[], |(ran, _)| &ran.stages)
+    }
+
     fn words(&self) -> [&'static str; 3] {
         let study = &self.study;
         [
@@ -279,6 +311,8 @@ impl Done {
             "direction": direction,
             "subqueue": subqueue,
             "host_links_shared": self.study.host_links_shared,
+            "host_model": host_model(&self.study),
+            "stages": stages::values(self.stages(), window(&self.study)),
             "simulated_s": self.study.window.1.as_secs(),
             "packet_bytes": packets_of(&self.study).map(|packets| packets.bytes),
             "subqueue_buffer_bytes": match self.study.model {
@@ -319,6 +353,7 @@ fn text(done: &[Done]) -> String {
         "sharing",
         "direction",
         "subqueue",
+        "hosts",
         "messages",
         "mean µs",
         "±95 %",
@@ -339,6 +374,7 @@ fn text(done: &[Done]) -> String {
             sharing.to_owned(),
             direction.to_owned(),
             subqueue.to_owned(),
+            host_model(&done.study).to_owned(),
             figure(summary.count() as f64),
             format!("{:.1}", summary.mean_us()),
             done.runs.ci95_us().map_or_else(dash, |half| format!("{half:.1}")),
@@ -352,12 +388,25 @@ fn text(done: &[Done]) -> String {
             done.runs.cpu_s().map_or_else(dash, |s| figure(summary.count() as f64 / s)),
         ]);
     }
-    let mut paper = [const { String::new() }; 14].map(|_| dash());
+    let mut paper = [const { String::new() }; 15].map(|_| dash());
     paper[..3].clone_from_slice(&["paper".to_owned(), "uniform".to_owned(), "?".to_owned()]);
-    (paper[4], paper[6], paper[10]) = (figure(PAPER.0), figure(PAPER.1), "12".to_owned());
-    paper[13] = format!("{PAPER_MESSAGES_PER_S}");
+    (paper[5], paper[7], paper[11]) = (figure(PAPER.0), figure(PAPER.1), "12".to_owned());
+    paper[14] = format!("{PAPER_MESSAGES_PER_S}");
     table.line(paper);
     table.text()
+}
+
+/// A note on the time that a constant in place of stages hides.
+fn hidden(done: &[Done]) -> Option<String> {
+    let of = |model| done.iter().find(|done| done.study.hosts == model).map(|done| done.runs.pooled());
+    let (constant, stages) = of(study::HostModel::Constant).zip(of(study::HostModel::Stages))?;
+    let [before, after] = [&constant, &stages].map(|ran| ran.latency.summary.mean_us());
+    let waits: f64 = stages.stages.iter().map(StageUse::mean_wait_us).sum();
+    Some(format!(
+        "the constant hides {:.1} µs of the mean: {waits:.1} µs of waiting for stages, and what messages take longer on the buses of \
+         hosts, which the messages of a host share both ways",
+        after - before
+    ))
 }
 
 /// A description of the simulation, and values that follow from the settings without it.

@@ -40,6 +40,13 @@ fn table_1_of_the_via_paper_is_met() {
         "via_meas_to_measured_percent",
         "passed",
     ];
+    for row in report["rows"].as_array().expect("rows") {
+        assert_eq!(row["simulated_us"], row["model_us"], "the simulation of a message alone is the formula");
+        for load in row["loads"].as_array().expect("loads") {
+            let figure = |key: &str| load[key].as_f64().expect("a figure");
+            assert!((0.85..1.05).contains(&(figure("mean_us") / figure("expected_us"))), "{row}");
+        }
+    }
     is_golden("via-four-hop.csv", &csv(&columns, &[report]));
 }
 
@@ -112,6 +119,42 @@ fn queues_at_every_link_are_what_they_were() {
         "digest",
     ];
     is_golden("via-torus-hops-small.csv", &csv(&columns, &reports));
+}
+
+/// Hosts as queues beside hosts that take a constant time, which stays what it was.
+#[test]
+fn stages_of_hosts_are_shown_beside_the_constant() {
+    let run = |more: &[&str]| {
+        let words = ["via-torus", "--torus", "8x8", "--until", "1700ms", "--host-model", "stages"];
+        report(&[words.as_slice(), more].concat())
+    };
+    let reports = [run(&[]), run(&["--packets", "4KiB"]), run(&["--sharing", "hop-by-hop", "--jobs", "2"])];
+    let columns = [
+        "host_model",
+        "sharing",
+        "messages",
+        "mean_us",
+        "std_us",
+        "p99_us",
+        "utilisation",
+        "left_over",
+        "digest",
+    ];
+    is_golden("via-torus-stages-small.csv", &csv(&columns, &reports));
+    for report in &reports {
+        let rows = report["rows"].as_array().expect("rows");
+        let mean = |row: usize| rows[row]["mean_us"].as_f64().expect("a mean");
+        assert!(mean(1) > mean(0), "the bus is shared: {report}");
+        assert_eq!(
+            (rows[0]["stages"].as_array(), rows[1]["stages"].as_array().map(Vec::len)),
+            (Some(&vec![]), Some(7))
+        );
+        assert_eq!(rows[0]["messages"], rows[1]["messages"]);
+    }
+    let constant = report(&["via-torus", "--torus", "8x8", "--until", "1700ms"]);
+    assert_eq!(constant["rows"][0]["digest"], reports[0]["rows"][0]["digest"]);
+    let [one, three] = ["1", "3"].map(|jobs| csv(&columns, &[run(&["--jobs", jobs])]));
+    assert_eq!(one, three, "the number of threads makes a difference");
 }
 
 #[test]

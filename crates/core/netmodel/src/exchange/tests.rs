@@ -22,6 +22,7 @@ fn star(hosts: u32, model: Model, exchange: Exchange, until: Picos) -> Network {
         load: Load::Exchanged(exchange),
         window: (Picos::ZERO, until),
         host_time: Picos::from_micros(7),
+        host: None,
         model,
         subqueue: Subqueue::Flow,
     }

@@ -4,6 +4,7 @@ use std::hint::black_box;
 
 use super::MessageId;
 use crate::births::Births;
+use crate::host::{Hosts, StageUse};
 use crate::traffic::{Delivered, Traffic};
 use crate::units::Picos;
 
@@ -55,6 +56,18 @@ impl<T: Traffic, C: Carrier> Run<T, C> {
         Self { carrier, births, under_way: Vec::new(), ended: 0, steps: 0 }
     }
 
+    /// The same, with hosts as chains of stages.
+    #[must_use]
+    pub fn with_hosts(mut self, hosts: Option<Hosts>) -> Self {
+        self.births = self.births.with_hosts(hosts);
+        self
+    }
+
+    /// The use of the stages of hosts so far.
+    pub fn stage_uses(&self) -> Vec<StageUse> {
+        self.births.stage_uses()
+    }
+
     /// Runs until no event is left up to `until`; false when none is left at all.
     pub fn run_until(&mut self, until: Picos, mut delivered: impl FnMut(&Delivered)) -> bool {
         loop {
@@ -72,8 +85,8 @@ impl<T: Traffic, C: Carrier> Run<T, C> {
                     });
                     if let Some(id) = self.carrier.step() {
                         self.ended += 1;
-                        let message = Delivered { ended: now, ..self.under_way[id as usize].0 };
-                        self.births.ended(&message, true);
+                        let mut message = Delivered { ended: now, ..self.under_way[id as usize].0 };
+                        self.births.ended(&mut message, true);
                         delivered(&message);
                     }
                 }
@@ -122,8 +135,8 @@ impl<T: Traffic, C: Carrier> Run<T, C> {
     fn bear(&mut self) {
         let carrier = &self.carrier;
         let Some(message) = self.births.send(|path, lanes| carrier.look(path, lanes)) else { return };
-        let (path, lanes) = self.births.way();
-        let id = self.carrier.send(message.born, path, lanes, message.parcel.bytes);
+        let (now, path, lanes) = self.births.way();
+        let id = self.carrier.send(now, path, lanes, message.parcel.bytes);
         match self.under_way.get_mut(id as usize) {
             Some(place) => *place = Place(message),
             None => self.under_way.push(Place(message)),

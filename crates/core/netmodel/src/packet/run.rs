@@ -3,6 +3,7 @@
 use super::ports::{Deadlock, Ports};
 use super::{Gone, LinkCounts, MessageId, PacketCounts, Packets};
 use crate::births::Births;
+use crate::host::{Hosts, StageUse};
 use crate::traffic::{Delivered, Traffic};
 use crate::units::Picos;
 
@@ -153,6 +154,18 @@ impl<T: Traffic, M: Moving> Run<T, M> {
         Self { packets, births, under_way: Vec::new(), ended: 0, lost: 0, marked: 0 }
     }
 
+    /// The same, with hosts as chains of stages.
+    #[must_use]
+    pub fn with_hosts(mut self, hosts: Option<Hosts>) -> Self {
+        self.births = self.births.with_hosts(hosts);
+        self
+    }
+
+    /// The use of the stages of hosts so far.
+    pub fn stage_uses(&self) -> Vec<StageUse> {
+        self.births.stage_uses()
+    }
+
     /// Runs until no event is left up to `until`; false when none is left at all. Calls `delivered`
     /// with each message that arrived completely.
     pub fn run_until(&mut self, until: Picos, mut delivered: impl FnMut(&Delivered)) -> bool {
@@ -166,8 +179,8 @@ impl<T: Traffic, M: Moving> Run<T, M> {
                     }
                     if let Some(gone) = self.packets.step() {
                         self.ended += 1;
-                        let message = Delivered { ended: now, ..self.under_way[gone.message as usize] };
-                        self.births.ended(&message, gone.dropped == 0);
+                        let mut message = Delivered { ended: now, ..self.under_way[gone.message as usize] };
+                        self.births.ended(&mut message, gone.dropped == 0);
                         if gone.dropped == 0 {
                             self.marked += u64::from(gone.marked > 0);
                             delivered(&message);
@@ -221,8 +234,8 @@ impl<T: Traffic, M: Moving> Run<T, M> {
         let packets = &self.packets;
         let Some(message) = self.births.send(|path, _| packets.look(path)) else { return };
         let ends = (message.source, message.parcel.destination);
-        let (path, _) = self.births.way();
-        let id = self.packets.send(message.born, ends, path, message.parcel.bytes) as usize;
+        let (now, path, _) = self.births.way();
+        let id = self.packets.send(now, ends, path, message.parcel.bytes) as usize;
         match self.under_way.get_mut(id) {
             Some(place) => *place = message,
             None => self.under_way.push(message),

@@ -62,7 +62,9 @@ impl PacketModel {
         let links = 0..topology.links();
         let queue = |link| {
             let class = topology.class_of(link);
-            Queue { rate: class.rate, delay: class.delay, overhead: class.wire.overhead, buffer: self.buffer }
+            // Ports of switches are limited, and the memory of hosts is not.
+            let buffer = self.buffer.filter(|_| !(topology.has_buses() && topology.is_of_sender(link)));
+            Queue { rate: class.rate, delay: class.delay, overhead: class.wire.overhead, buffer }
         };
         let plain = topology.classes().iter().all(|class| class.wire.is_plain());
         if plain && self.is_plain() {

@@ -12,11 +12,12 @@ use base::Seed;
 use crate::arrivals::Gaps;
 use crate::exchange::Exchange;
 use crate::fluid::lanes::Subqueue;
+use crate::host::Host;
 use crate::pattern::{Pattern, PatternError};
 use crate::recording::{Recording, RecordingError};
 use crate::routing::{RouteError, Routes, ShortestPaths};
 use crate::script::Shared;
-use crate::simulation::{Model, Simulation};
+use crate::simulation::{Model, Simulation, build};
 use crate::sizes::{Sizes, SizesError};
 use crate::topology::{LinkClass, PARTS_MAX, Shape, TopologyError, WanError};
 use crate::units::Picos;
@@ -36,8 +37,11 @@ pub struct Network {
     pub load: Load,
     /// The time when hosts begin to send, and the time when they stop.
     pub window: (Picos, Picos),
-    /// The time that both hosts together take for a message.
+    /// The time that both hosts together take for a message. It comes on top of stages, if there are
+    /// any.
     pub host_time: Picos,
+    /// The stages of hosts; without them hosts take a constant time.
+    pub host: Option<Host>,
     /// Fluid or packets.
     pub model: Model,
     /// The messages behind which a message waits, as fluid: [`Subqueue::Flow`] or
@@ -177,7 +181,7 @@ pub fn set_up(network: &Network, seed: Seed) -> Result<Simulation<Senders>, Netw
             (network.shape.clone(), network.host_link.clone(), network.cable.clone())
         }
     };
-    let topology = Arc::new(shape.build(host_link, cable)?);
+    let topology = shape.build(host_link, cable)?;
     let routes = match &network.shape {
         Shape::Torus(torus) => Routes::DimensionOrder(torus.clone()),
         Shape::Wan(wan) => Routes::Table(wan.routes(&topology)?),
@@ -187,8 +191,9 @@ pub fn set_up(network: &Network, seed: Seed) -> Result<Simulation<Senders>, Netw
             Routes::Shortest(paths)
         }
     };
+    let (topology, hosts) = build(topology, network.host.as_ref())?;
     let senders = Senders::new(network, &topology, routes, seed)?;
-    Ok(Simulation::new(topology, senders, 0, network.model, network.window, seed))
+    Ok(Simulation::new((topology, hosts), senders, 0, network.model, network.window, seed))
 }
 
 #[cfg(test)]

@@ -13,7 +13,8 @@ use base::{Rng, Seed};
 use crate::arrivals::{Gaps, Sources, below};
 use crate::fluid::Sharing;
 use crate::fluid::lanes::Subqueue;
-use crate::simulation::{Model, Outcome};
+use crate::host::{Host, Profile, via_table_1};
+use crate::simulation::{Model, Outcome, build};
 use crate::stage::{fixed, via_cluster};
 use crate::topology::{LinkClass, Straight, Topology, TopologyError, Torus, Wire};
 use crate::traffic::{Parcel, Traffic};
@@ -54,6 +55,17 @@ pub struct Study {
     pub model: Model,
     /// Left open by the paper: whether messages also share the links of hosts.
     pub host_links_shared: bool,
+    /// The hosts.
+    pub hosts: HostModel,
+}
+
+/// The model of the hosts of the study.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HostModel {
+    /// They take a constant time for a message, that of the paper's stages.
+    Constant,
+    /// They are the chain of the paper's stages, which messages share.
+    Stages,
 }
 
 impl Default for Study {
@@ -69,6 +81,7 @@ impl Default for Study {
             subqueue: Subqueue::Flow,
             model: Model::Fluid(Sharing::MinShare),
             host_links_shared: true,
+            hosts: HostModel::Constant,
         }
     }
 }
@@ -84,6 +97,17 @@ pub enum StudyError {
         "where each link has a queue of its own, messages wait behind those of their flow, or behind none: not behind those of a port"
     )]
     Ports,
+}
+
+/// The host of the study as a chain of stages.
+pub fn via_clan() -> Host {
+    Profile::named("via-clan").map_or_else(via_table_1, Profile::host)
+}
+
+/// The part of the constant of the paper's stages that switches take, so that it does not pass the
+/// stages of hosts.
+fn switches(study: &Study) -> Picos {
+    Picos(fixed(&via_cluster()).0 - via_clan().constant(study.bytes).0)
 }
 
 /// The study in progress.
@@ -103,10 +127,12 @@ pub fn set_up(study: &Study, seed: Seed) -> Result<Simulation, StudyError> {
         delay: Picos::ZERO,
         wire: Wire::default(),
     };
-    let topology = Arc::new(study.torus.build(class("host"), class("cable"))?);
+    let topology = study.torus.build(class("host"), class("cable"))?;
+    let host = (study.hosts == HostModel::Stages).then(via_clan);
+    let (topology, in_stages) = build(topology, host.as_ref())?;
     let hosts = Hosts::new(study, &topology, seed);
     let lanes = hosts.lanes();
-    Ok(Simulation::new(topology, hosts, lanes, study.model, study.window, seed))
+    Ok(Simulation::new((topology, in_stages), hosts, lanes, study.model, study.window, seed))
 }
 
 /// Runs a study to its end.
@@ -168,7 +194,10 @@ impl Hosts {
             directions,
             torus: study.torus.clone(),
             topology: Arc::clone(topology),
-            stages: fixed(&via_cluster()),
+            stages: match study.hosts {
+                HostModel::Constant => fixed(&via_cluster()),
+                HostModel::Stages => switches(study),
+            },
             streams,
             ways,
         }

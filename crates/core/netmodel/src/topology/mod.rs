@@ -67,9 +67,45 @@ pub struct Topology {
     to: Vec<u32>,
     class: Vec<u8>,
     classes: Vec<LinkClass>,
+    /// Number of links without the buses of hosts, which follow.
+    cables: u32,
 }
 
 impl Topology {
+    /// Gives each host a bus of each of these classes: a link from the host to itself. Returns the
+    /// first link of each; bus by bus, those of all hosts follow each other.
+    ///
+    /// # Errors
+    /// There are too many links or classes.
+    pub fn add_buses(&mut self, buses: Vec<LinkClass>) -> Result<Vec<u32>, TopologyError> {
+        let parts = u64::from(self.links()) + u64::from(self.hosts) * buses.len() as u64;
+        let mut first = Vec::new();
+        for bus in buses {
+            let class = u8::try_from(self.classes.len()).ok().filter(|_| parts <= PARTS_MAX);
+            let class = class.ok_or(TopologyError::TooLarge { parts })?;
+            first.push(self.links());
+            self.classes.push(bus);
+            self.to.extend(0..self.hosts);
+            self.class.extend((0..self.hosts).map(|_| class));
+        }
+        Ok(first)
+    }
+
+    /// True for the bus of a host.
+    pub fn is_bus(&self, link: u32) -> bool {
+        link >= self.cables
+    }
+
+    /// True if hosts have buses.
+    pub fn has_buses(&self) -> bool {
+        self.links() > self.cables
+    }
+
+    /// True for a link out of a host, or its bus: what waits there is in memory of the host.
+    pub fn is_of_sender(&self, link: u32) -> bool {
+        link < self.first_out[self.hosts as usize] || self.is_bus(link)
+    }
+
     /// Number of hosts: nodes 0 and up.
     pub fn hosts(&self) -> u32 {
         self.hosts
@@ -98,6 +134,9 @@ impl Topology {
 
     /// The node that a link comes from.
     pub fn from(&self, link: u32) -> u32 {
+        if self.is_bus(link) {
+            return self.to(link);
+        }
         self.first_out.partition_point(|first| *first <= link) as u32 - 1
     }
 
@@ -191,6 +230,15 @@ impl Builder {
             (to[*at as usize], class[*at as usize]) = (end, kind);
             *at += 1;
         }
-        Topology { hosts: self.hosts, switches: self.switches, first_out, to, class, classes: self.classes }
+        let cables = to.len() as u32;
+        Topology {
+            hosts: self.hosts,
+            switches: self.switches,
+            first_out,
+            to,
+            class,
+            classes: self.classes,
+            cables,
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The scenario file in TOML. Times, rates and sizes are texts with a unit.
 
+mod hosts;
 mod links;
 mod packets;
 mod traffic;
@@ -16,6 +17,7 @@ use netmodel::units::{self, Picos};
 use serde::Deserialize;
 
 use super::{objects, recording};
+use hosts::Hosts;
 use links::{Line, Link};
 use packets::Packets;
 use traffic::Traffic;
@@ -118,13 +120,6 @@ enum Subqueue {
     Message,
 }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Hosts {
-    /// The time that both hosts together take for a message.
-    per_message: Time,
-}
-
 /// The network of a scenario.
 struct Wires {
     shape: Shape,
@@ -189,6 +184,7 @@ impl Scenario {
                     .to_owned(),
             );
         }
+        scenario.hosts.check()?;
         scenario.wires(Seed(0))?;
         Ok(scenario)
     }
@@ -208,8 +204,8 @@ impl Scenario {
         };
         let (load, window) = self.traffic.load(folder)?;
         let Wires { shape, host_link, cable, model } = self.wires(Seed(seed))?;
-        let host_time = self.hosts.per_message.0;
-        Ok(Network { shape, host_link, cable, load, window, host_time, model, subqueue })
+        let (host_time, host) = (self.hosts.constant(), self.hosts.host());
+        Ok(Network { shape, host_link, cable, load, window, host_time, host, model, subqueue })
     }
 
     /// The topology, and the model of messages in it.

@@ -6,6 +6,7 @@ mod recording;
 
 use std::path::{Path, PathBuf};
 
+use netmodel::host::StageUse;
 use netmodel::packet::PacketCounts;
 use netmodel::packet::ports::Deadlock;
 use netmodel::simulation::Model;
@@ -24,7 +25,7 @@ use experiment::ran::{Runs, Wanted, finish, growth_note, run_to_the_end, steps_o
 use experiment::settings::read_scenario;
 use experiment::sheet::FilesFlag;
 use experiment::usage::{refuse_too_large, thread_cpu_s};
-use experiment::{RunFlags, Settings, interrupt, seed_of};
+use experiment::{RunFlags, Settings, interrupt, seed_of, stages};
 use file::Scenario;
 
 pub(super) use file::{Loss, Rate, Size, Time};
@@ -39,6 +40,7 @@ const FULL: f64 = 0.99;
 Examples:
   meshrti sim examples/simulations/fat-tree.toml                  a network by itself, from a file
   meshrti sim mine.toml --plots charts --csv tables               latencies over time, how busy links are
+  meshrti sim examples/simulations/host-stages.toml               hosts as chains of queues
   meshrti sim mine.toml --trace mine.json                         messages on their way")]
 pub(super) struct Args {
     /// The scenario file
@@ -86,6 +88,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     })?;
     let (runs, more) = finish(settings, &scenario.title, wanted, recorded)?;
     let runs = Runs(runs);
+    let window = network.window.1.since(network.window.0);
     let mut report = Report::new("sim network", 1);
     report.seed(settings.seed);
     report.row(runs.row(json!({
@@ -95,11 +98,15 @@ pub(super) fn run(args: &Args) -> Outcome {
         "switches": topology.switches(),
         "links": topology.links(),
         "simulated_s": network.window.1.as_secs(),
+        "stages": stages::values(stages_of(&runs), window),
     })));
     let mut notes = notes(&scenario, &network, &topology, &runs);
     notes.extend(more);
     if !args.json.takes_stdout() {
         say(table(&runs));
+        if network.host.is_some() {
+            say(format_args!("\n{}\n", stages::text(stages_of(&runs), window)));
+        }
         notes.iter().for_each(say);
     }
     notes.into_iter().for_each(|note| report.note(note));
@@ -108,6 +115,11 @@ pub(super) fn run(args: &Args) -> Outcome {
         (Status::Done, Some(_)) => Ok(Status::BadNews),
         (status, _) => Ok(status),
     }
+}
+
+/// The use of the stages of hosts in the first run.
+fn stages_of(runs: &Runs) -> &[StageUse] {
+    runs.0.first().map_or(&[], |(ran, _)| &ran.stages)
 }
 
 /// The places and names of switches.

@@ -25,6 +25,7 @@ fn network(shape: Shape, model: Model) -> Network {
         },
         window: (Picos::ZERO, Picos::from_millis(20)),
         host_time: Picos::from_micros(10),
+        host: None,
         model,
         subqueue: Subqueue::Flow,
     }

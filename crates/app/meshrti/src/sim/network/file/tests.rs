@@ -325,3 +325,41 @@ fn objects_can_be_written() {
     let missing = Scenario::parse(&with("{ process = \"objects\", workload = \"full4\" }", false)).unwrap();
     assert!(missing.network(1, Path::new("")).unwrap_err().contains("say in `per_host`"));
 }
+
+#[test]
+fn hosts_are_a_constant_or_stages_by_name_or_in_full() {
+    let read = |text: &str| Scenario::parse(text)?.network(1, Path::new(""));
+    let text = example("host-stages.toml");
+    let named = read(&text).unwrap();
+    let profile = netmodel::host::Profile::named("100-gigabit-ethernet").unwrap();
+    assert_eq!((named.host.as_ref(), named.host_time), (Some(&profile.host()), Picos::ZERO));
+    let with = |stages: &str| read(&text.replace("stages = \"100-gigabit-ethernet\"", stages));
+    let full = with(
+        "stages.send = [{ name = \"post\", service = \"2us\" }, { name = \"fetch\", service = \"100ns\", latency = \"1us\" }]\n\
+         stages.bus = { rate = \"8Gbit/s\", shared = true }\n\
+         stages.receive = [{ name = \"reap\", service = \"3us\" }]",
+    );
+    let host = full.unwrap().host.unwrap();
+    assert_eq!((host.constant(1), host.slowest()[1]), (Picos::from_nanos(6_100), Picos::from_micros(3)));
+    assert_eq!((host.bus.shared, host.bus.into.sustained), (true, units::Rate::mbit(8_000)));
+    for (stages, why) in [
+        (
+            "stages = \"token-ring\"",
+            "there are no stages `token-ring`; there are `via-clan`, `gigabit-ethernet`",
+        ),
+        ("stages = 3", "`stages` is a name, or a table with `send`, `bus` and `receive`"),
+        ("stages.send = []\nstages.receive = []", "missing field `bus`"),
+        ("stages = \"via-clan\"\nper_message = \"1us\"", "leave one of them out"),
+        (
+            "stages.send = [{ name = \"post\", service = \"2\" }]\nstages.bus = { rate = \"1Gbit/s\" }\nstages.receive = []",
+            "the unit is missing",
+        ),
+        (
+            "stages.send = [{ name = \"post\", servce = \"2us\" }]\nstages.bus = { rate = \"1Gbit/s\" }\nstages.receive = []",
+            "servce",
+        ),
+    ] {
+        let error = with(stages).unwrap_err();
+        assert!(error.contains(why), "{stages}: {error}");
+    }
+}

@@ -33,6 +33,7 @@ fn star(link: LinkClass, bytes: u64, gap_us: u64, model: Model) -> Network {
         },
         window: (Picos::ZERO, Picos::from_millis(100)),
         host_time: Picos::ZERO,
+        host: None,
         model,
         subqueue: Subqueue::Flow,
     }
@@ -90,6 +91,7 @@ fn links_of_via_give_the_latency_of_its_paper() {
             sizes: Sizes::Constant(32_768),
         },
         host_time: Picos::from_nanos(25_520 - 6 * 500),
+        host: None,
         ..star(named("via-clan"), 1, 1, Model::Fluid(Sharing::MinShare))
     };
     let least = outcome(&network).latency.summary.min().map_or(0.0, Picos::as_micros);
