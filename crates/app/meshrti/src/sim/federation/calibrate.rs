@@ -6,15 +6,13 @@ use std::path::PathBuf;
 
 use base::stats::median;
 use bench::cores::{Awake, can_pin};
-use bench::federation::measure;
 use hostsim::fit::{Figures, Fit, fit};
 use hostsim::{Costs, Federation, HostModel};
 use serde_json::{Value, json};
 
-use super::cases::{Case, KNOWN, LIVE, Length, SIMULATED, UNKNOWN};
-use super::plan::live_plan;
+use super::cases::{Case, KNOWN, Length, SIMULATED, UNKNOWN};
+use super::rounds::{check_noise, least_disturbed, measure_all};
 use super::{hosts, simulate};
-use crate::bench::{failure, launcher};
 use console::exit::{Failure, Outcome, Status, block_on, say};
 use console::progress::Progress;
 use console::report::{JsonFlag, Report};
@@ -38,6 +36,9 @@ pub(crate) struct Args {
     /// Threads that fit the model [default: one per core]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
+    /// Go on although the machine is too noisy
+    #[arg(long)]
+    noisy: bool,
     #[command(flatten)]
     json: JsonFlag,
 }
@@ -54,11 +55,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
     // machine and, for a virtual one, with its host.
     let awake = Awake::keep();
     let cases: Vec<Case> = KNOWN.into_iter().chain(UNKNOWN).collect();
-    let mut measured = Vec::new();
+    let mut rounds = Vec::new();
     block_on(async {
-        measured = measure_all(&cases, args.rounds).await?;
+        check_noise(args.noisy).await?;
+        rounds = measure_all(&cases, args.rounds).await?;
         Ok(Status::Done)
     })?;
+    let measured: Vec<Figures> = rounds.iter().map(|rounds| least_disturbed(rounds)).collect();
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let start = HostModel { cores: u32::try_from(cores).unwrap_or(u32::MAX), ..HostModel::EXAMPLE };
     let fit = find(start, (&KNOWN, SIMULATED), &measured[..KNOWN.len()], args.jobs)?;
@@ -67,10 +70,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let predicted = predict((&cases, SIMULATED), start, &all, args.jobs)?.pop().unwrap_or_default();
     let lines: Vec<Line> = cases
         .iter()
-        .zip(measured.iter().zip(&predicted))
+        .zip(measured.iter().zip(&rounds).zip(&predicted))
         .enumerate()
-        .filter_map(|(at, (case, (measured, predicted)))| {
-            Line::new(*case, at < KNOWN.len(), measured, predicted)
+        .filter_map(|(at, (case, ((measured, rounds), predicted)))| {
+            Line::new(*case, at < KNOWN.len(), (measured, rounds), predicted)
         })
         .collect();
     let conditions = Conditions { awake: awake.is_ok(), pinned: can_pin() };
@@ -100,38 +103,6 @@ impl Conditions {
             false => "the system moved processes from core to core, which the simulator does not",
         };
         format!("{awake}; {pinned}")
-    }
-}
-
-/// Measures all cases in turn, `rounds` times, so that other work of the machine affects all of
-/// them alike. Returns the least disturbed round of each.
-async fn measure_all(cases: &[Case], rounds: u8) -> Result<Vec<Figures>, Failure> {
-    let launcher = launcher()?;
-    let mut progress = Progress::new("measuring");
-    let mut found: Vec<Vec<Figures>> = vec![Vec::new(); cases.len()];
-    let all = cases.len() as u64 * u64::from(rounds);
-    for round in 0..u64::from(rounds) {
-        for (at, case) in cases.iter().enumerate() {
-            progress.at(round * cases.len() as u64 + at as u64, all);
-            let plan = live_plan(&case.federation(HostModel::EXAMPLE, LIVE)).map_err(Failure::bad_news)?;
-            let measured = Box::pin(measure(&launcher, &plan)).await.map_err(failure)?;
-            found[at].push(case.figures(&measured));
-        }
-    }
-    Ok(found.iter().map(|rounds| least_disturbed(rounds)).collect())
-}
-
-/// The figures of the least disturbed round, chosen for each figure by itself. Other work on the
-/// machine, or on the host of a virtual one, makes runs slower, and nothing makes them faster.
-fn least_disturbed(rounds: &[Figures]) -> Figures {
-    let of = |pick: &dyn Fn(&Figures) -> Option<f64>| rounds.iter().filter_map(pick).min_by(f64::total_cmp);
-    let processes = rounds.iter().map(|figures| figures.cpu_us.len()).max().unwrap_or(0);
-    Figures {
-        p50_us: of(&|figures| figures.p50_us),
-        per_s: rounds.iter().filter_map(|figures| figures.per_s).max_by(f64::total_cmp),
-        cpu_us: (0..processes)
-            .map(|process| of(&|figures| figures.cpu_us.get(process).copied()).unwrap_or(0.0))
-            .collect(),
     }
 }
 
@@ -187,6 +158,8 @@ struct Line {
     case: Case,
     known: bool,
     measured: f64,
+    /// The median of all rounds, beside the best.
+    middle: f64,
     predicted: f64,
     /// Processor time per update, in µs, of the initiating federate, the others, and each node:
     /// measured and predicted.
@@ -194,10 +167,16 @@ struct Line {
 }
 
 impl Line {
-    fn new(case: Case, known: bool, measured: &Figures, predicted: &Figures) -> Option<Self> {
+    fn new(
+        case: Case,
+        known: bool,
+        (measured, rounds): (&Figures, &[Figures]),
+        predicted: &Figures,
+    ) -> Option<Self> {
         let of = |figures: &Figures| figures.p50_us.or(figures.per_s);
+        let middle = median(rounds.iter().filter_map(of).collect())?;
         let cpu_us = [measured, predicted].map(|figures| figures.cpu_us.clone());
-        Some(Self { case, known, measured: of(measured)?, predicted: of(predicted)?, cpu_us })
+        Some(Self { case, known, measured: of(measured)?, middle, predicted: of(predicted)?, cpu_us })
     }
 
     fn error(&self) -> f64 {
@@ -217,8 +196,10 @@ impl Line {
             "multicast": self.case.is_multicast(),
             "what": self.unit(),
             "measured": self.measured,
+            "measured_median": self.middle,
             "simulated": self.predicted,
             "error_ratio": self.error(),
+            "error_to_median_ratio": self.predicted / self.middle - 1.0,
             "measured_cpu_us": self.cpu_us[0],
             "simulated_cpu_us": self.cpu_us[1],
         })
@@ -226,7 +207,8 @@ impl Line {
 }
 
 fn table(lines: &[Line]) -> String {
-    let mut table = Table::new(["", "nodes", "run", "figure", "measured", "simulated", "error %"]);
+    let mut table =
+        Table::new(["", "nodes", "run", "figure", "best", "median", "simulated", "error %", "of median %"]);
     for line in lines {
         table.line([
             if line.known { "fitted" } else { "predicted" }.to_owned(),
@@ -234,11 +216,31 @@ fn table(lines: &[Line]) -> String {
             line.case.name(),
             line.unit().to_owned(),
             figure(line.measured),
+            figure(line.middle),
             figure(line.predicted),
             format!("{:+.1}", 100.0 * line.error()),
+            format!("{:+.1}", 100.0 * (line.predicted / line.middle - 1.0)),
         ]);
     }
     table.text()
+}
+
+/// Writes the host model, if that is wanted. Returns its text.
+fn write_hosts(args: &Args, model: &HostModel) -> Result<String, Failure> {
+    let text = hosts::text(model);
+    if let Some(path) = &args.hosts {
+        let head = "# Costs of steps on one computer, as `meshrti sim calibrate` measured them.\n";
+        std::fs::write(path, format!("{head}{text}")).map_err(|error| {
+            Failure::bad_news(format_args!("{}: the host model cannot be written: {error}", path.display()))
+        })?;
+    }
+    Ok(text)
+}
+
+/// The median error of predictions to the median rounds.
+fn error_to_medians(lines: &[Line]) -> f64 {
+    let predicted = lines.iter().filter(|line| !line.known);
+    median(predicted.map(|line| (line.predicted / line.middle - 1.0).abs()).collect()).unwrap_or(0.0)
 }
 
 /// Prints and writes the results. Bad news if the predictions are not good.
@@ -252,14 +254,9 @@ fn tell(
     let errors: Vec<f64> = lines.iter().filter(|line| !line.known).map(|line| line.error().abs()).collect();
     let worst = errors.iter().copied().fold(0.0, f64::max);
     let middle = median(errors).unwrap_or(0.0);
+    let of_medians = error_to_medians(lines);
     let good = middle < MEDIAN_MAX && worst < WORST_MAX;
-    let text = hosts::text(model);
-    if let Some(path) = &args.hosts {
-        let head = "# Costs of steps on one computer, as `meshrti sim calibrate` measured them.\n";
-        std::fs::write(path, format!("{head}{text}")).map_err(|error| {
-            Failure::bad_news(format_args!("{}: the host model cannot be written: {error}", path.display()))
-        })?;
-    }
+    let text = write_hosts(args, model)?;
     let notes = [
         conditions.note(),
         format!(
@@ -268,9 +265,11 @@ fn tell(
             fit.steps
         ),
         format!(
-            "predictions of runs with 4 to 6 nodes: error {:.1} % (median), {:.1} % (worst): {}",
+            "predictions of runs with 4 to 6 nodes: error {:.1} % (median), {:.1} % (worst), to the best round of each; {:.1} % (median) to \
+             the median round: {}",
             100.0 * middle,
             100.0 * worst,
+            100.0 * of_medians,
             if good {
                 "the model holds on this machine"
             } else {
@@ -293,6 +292,7 @@ fn tell(
         "fit_rms_ratio": fit.rms,
         "median_error_ratio": middle,
         "worst_error_ratio": worst,
+        "median_error_to_medians_ratio": of_medians,
     }));
     notes.iter().for_each(|note| report.note(note.clone()));
     if !args.json.takes_stdout() {
@@ -309,13 +309,6 @@ fn tell(
 mod tests {
     use super::super::cases::{flood, site, trips};
     use super::*;
-
-    #[test]
-    fn each_figure_is_that_of_its_best_round() {
-        let figures = |per_s, cpu| Figures { p50_us: None, per_s: Some(per_s), cpu_us: vec![cpu, 1.0] };
-        let all = [figures(3.0, 9.0), figures(1.0, 7.0), figures(2.0, 8.0)];
-        assert_eq!(least_disturbed(&all), Figures { p50_us: None, per_s: Some(3.0), cpu_us: vec![7.0, 1.0] });
-    }
 
     /// The fit recovers the costs of a model from its own runs: the loop of the command, with short
     /// simulated runs in place of measurements.

@@ -8,6 +8,7 @@ mod hosts;
 mod live;
 mod plan;
 mod results;
+mod rounds;
 
 use std::path::{Path, PathBuf};
 
