@@ -168,11 +168,25 @@ pub fn latency(rows: &[Row], against_paper: bool) -> Vec<Grid> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let mut grid = Grid::new(
+    let mut grid = round_trips(
         "Latency of object updates (like Table 2 of Lorenzo et al. 2001): one way is half of a round trip",
+        "objects",
+    );
+    rows.iter().for_each(|row| grid.line(round_trip_cells(row, row.objects.to_string())));
+    let mut grids = vec![grid];
+    if against_paper {
+        grids.push(paper_latency(&rows));
+    }
+    grids
+}
+
+/// An empty grid of round trips, whose second column is `second`.
+fn round_trips(caption: &str, second: &'static str) -> Grid {
+    Grid::new(
+        caption,
         [
             "bytes",
-            "objects",
+            second,
             "DDM",
             "transport",
             "order",
@@ -186,13 +200,7 @@ pub fn latency(rows: &[Row], against_paper: bool) -> Vec<Grid> {
             "p99 to floor",
             "spread of runs",
         ],
-    );
-    rows.iter().for_each(|row| grid.line(round_trip_cells(row, row.objects.to_string())));
-    let mut grids = vec![grid];
-    if against_paper {
-        grids.push(paper_latency(&rows));
-    }
-    grids
+    )
 }
 
 fn round_trip_cells(row: &Row, second: String) -> [String; 14] {
@@ -245,24 +253,9 @@ pub fn ping(rows: &[Row], against_paper: bool) -> Vec<Grid> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let mut grid = Grid::new(
+    let mut grid = round_trips(
         "HLA Ping (like Table 3 of Lorenzo et al. 2001): interactions, and updates beside them",
-        [
-            "bytes",
-            "kind",
-            "DDM",
-            "transport",
-            "order",
-            "load",
-            "one way mean us",
-            "round trip p50 us",
-            "p99 us",
-            "p99.9 us",
-            "max us",
-            "p50 to floor",
-            "p99 to floor",
-            "spread of runs",
-        ],
+        "kind",
     );
     rows.iter().for_each(|row| grid.line(round_trip_cells(row, row.kind.clone())));
     let mut grids = vec![grid];

@@ -316,7 +316,7 @@ impl Asking {
         Ok(Measured { rounds: tally.rounds, took_s: took.as_secs_f64(), lost: tally.lost })
     }
 
-    /// A closed loop: no more than so many messages are under way.
+    /// A closed loop: at most this many messages are under way.
     async fn run_closed(&mut self, load: Load, data: &Data, tally: &mut Tally) -> Result<(), BenchError> {
         let (all, objects) = (load.warm_up + load.count, self.own.len().max(1) as u64);
         let mut sent = 0;
