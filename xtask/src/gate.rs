@@ -18,9 +18,9 @@ const STEPS: [Step; 15] = [
     ("mutations --check", mutations::check),
     ("clippy", cargo::clippy),
     ("clippy without mpi", mpi::without),
+    ("doc", cargo::doc),
     ("test", cargo::test),
     ("doctest", cargo::doctest),
-    ("doc", cargo::doc),
     ("fuzz-replay", fuzz::replay),
     ("unchanged", unchanged),
 ];

@@ -77,8 +77,8 @@ impl Host {
         stages.map(|stage| stage.service + stage.latency).sum()
     }
 
-    /// The longest service time of sending, and of receiving: a host carries no more than one
-    /// message in each of these.
+    /// The longest service times of a stage that sends and of one that receives. Neither direction
+    /// of a host carries more than one message in each such time.
     pub fn slowest(&self) -> [Picos; 2] {
         [&self.send, &self.receive]
             .map(|stages| stages.iter().map(|stage| stage.service).max().unwrap_or(Picos::ZERO))

@@ -190,7 +190,7 @@ impl Preset {
     }
 
     /// Compares one or several runs with the acceptance limits, which are as wide as their number
-    /// demands ([`Limits`]). `again` is a repetition of the first run.
+    /// demands. `again` is a repetition of the first run.
     pub fn checks(self, runs: &[Report], again: Option<&Report>) -> Vec<Check> {
         let mut checks = self.traffic_checks(runs);
         checks.extend(self.repair_checks(runs));
