@@ -202,13 +202,14 @@ impl Reformation {
     ) {
         // Most calls repeat the configuration. Each change costs a write to the disk, which holds
         // back the acknowledgements of the log.
-        if configuration.voters.is_empty() || self.is_known(network, &configuration) {
+        if configuration.voters.is_empty() || self.is_known(network, &configuration, &contacts) {
             return;
         }
-        // The keys of an earlier network say nothing about votes in this one.
-        let same = self.record.take().filter(|record| record.head.network == network);
-        let keys = same.map_or_else(BTreeSet::new, |record| record.keys);
+        // Keys of an earlier network vote in this one, too, if it began while this node was absent.
+        let (keys, known) =
+            self.record.take().map_or_else(Default::default, |record| (record.keys, record.head.contacts));
         let mut record = Record::new(Head { network, configuration, contacts }, keys);
+        record.head.remember(known);
         record.keys.insert(self.key);
         record.prune(self.key);
         self.record = Some(record);
@@ -218,7 +219,12 @@ impl Reformation {
     /// Whether the voters of a configuration are stored already: learners come and go without a
     /// write to the disk. The version that is kept is that of the entry which brought these voters,
     /// which orders configurations just as well.
-    fn is_known(&self, network: u64, configuration: &Configuration) -> bool {
+    fn is_known(
+        &self,
+        network: u64,
+        configuration: &Configuration,
+        contacts: &BTreeMap<NodeKey, Contact>,
+    ) -> bool {
         self.record.as_ref().is_some_and(|Record { head, promised, keys, .. }| {
             let known = &head.configuration;
             let same = known.voters == configuration.voters && known.outgoing == configuration.outgoing;
@@ -227,7 +233,7 @@ impl Reformation {
             let same = same && keys.contains(&self.key);
             // After a promise, the same configuration is news: it shows that the lost network
             // lives, and a fresh key of this node has got an entry. The promise may be forgotten.
-            head.network == network && same && *promised == Ballot::default()
+            head.network == network && same && *promised == Ballot::default() && !head.lacks(contacts)
         })
     }
 
@@ -313,6 +319,9 @@ impl Reformation {
             self.ready_since = None;
             self.present.clear();
             self.beat_at = now;
+        } else if record.head.lacks(&head.contacts) {
+            record.head.remember(head.contacts);
+            self.changed();
         }
         true
     }

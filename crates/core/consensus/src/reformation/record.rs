@@ -9,6 +9,8 @@ use crate::Configuration;
 /// Largest number of voters that a network starts with: the default of
 /// [`Config::voters_max`](crate::Config::voters_max).
 const FIRST_VOTERS_MAX: usize = 9;
+/// Largest number of contacts that a record has besides those of the voters.
+const OTHERS_MAX: usize = 16;
 
 /// The address of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,7 +28,8 @@ pub struct Head {
     pub network: u64,
     /// Its voters, as last appended to the log.
     pub configuration: Configuration,
-    /// Contacts of the voters, as far as they are known.
+    /// Contacts of the voters, as far as they are known, and of others that lately were in the
+    /// network or its predecessors: they may know the way when the voters are gone.
     pub contacts: BTreeMap<NodeKey, Contact>,
 }
 
@@ -40,6 +43,29 @@ impl Head {
     /// Whether both networks have one creator; otherwise they cannot be compared.
     pub fn is_related(&self, other: &Self) -> bool {
         base::is_same_creator(self.network, other.network)
+    }
+
+    /// Whether these contacts include that of a voter which this head lacks.
+    pub(super) fn lacks(&self, contacts: &BTreeMap<NodeKey, Contact>) -> bool {
+        contacts.keys().any(|key| self.configuration.is_voter(*key) && !self.contacts.contains_key(key))
+    }
+
+    /// Adds contacts that were known before: those of voters, and of some nodes whose names are not
+    /// known by now.
+    pub(super) fn remember(&mut self, known: BTreeMap<NodeKey, Contact>) {
+        let votes = |key: &NodeKey| self.configuration.is_voter(*key);
+        let (voters, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            known.into_iter().partition(|(key, _)| votes(key));
+        let mut room = OTHERS_MAX.saturating_sub(self.contacts.keys().filter(|key| !votes(key)).count());
+        for (key, contact) in voters {
+            self.contacts.entry(key).or_insert(contact);
+        }
+        for (key, contact) in others {
+            if room > 0 && self.contacts.values().all(|present| present.name != contact.name) {
+                self.contacts.insert(key, contact);
+                room -= 1;
+            }
+        }
     }
 
     /// The names of the voters, sorted; the key stands for a voter without a name.
@@ -131,7 +157,8 @@ impl Record {
             self.promised = Ballot::default();
             self.accepted = None;
         }
-        self.head = head;
+        let known = std::mem::replace(&mut self.head, head).contacts;
+        self.head.remember(known);
     }
 
     /// Forgets keys that have no vote in the network or in a proposal, except `current`.

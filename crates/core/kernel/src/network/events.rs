@@ -41,6 +41,7 @@ impl Network {
             Event::Reachable { key, name } => {
                 tracing::info!(%key, name, "node reachable");
                 self.reformation.handle_reachable(now);
+                self.note_contact(key);
                 if self.overlay.is_member(key) {
                     self.membership.retry_now(now);
                 }

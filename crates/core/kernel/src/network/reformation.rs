@@ -9,11 +9,13 @@ use bytes::Bytes;
 use consensus::reformation::{Contact, Head, Message, Persist, Proposal, Recipient, Reformation};
 use overlay::{Target, TopologyKind};
 use rti::{Command, Rti};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Limit on the log's messages that wait for a disk, in each direction. Messages beyond it are
 /// dropped; Raft sends them again.
 const WITHHELD_MAX: usize = 4_096;
+/// Largest number of members whose addresses are stored besides those of the voters.
+const MEMBERS_KEPT: usize = 16;
 
 /// Messages of the log that wait until the log's configuration is stored.
 #[derive(Default)]
@@ -100,8 +102,21 @@ impl Network {
         self.withheld.noted = configuration.version();
         let configuration = configuration.clone();
         let voters = configuration.voters.union(&configuration.outgoing);
-        let contacts = voters.filter_map(|key| Some((*key, self.contact_of(*key)?))).collect();
+        let mut contacts: BTreeMap<NodeKey, Contact> =
+            voters.filter_map(|key| Some((*key, self.contact_of(*key)?))).collect();
+        // Where all joined through one node, the others find each other without it only if they
+        // remember each other. Those that do not vote today may be the ones that are left.
+        let members = self.nodes.values().filter_map(|key| Some((*key, self.contact_of(*key)?)));
+        contacts.extend(members.filter(|(_, contact)| !contact.urls.is_empty()).take(MEMBERS_KEPT));
         self.reformation.observe(network, configuration, contacts);
+    }
+
+    /// A node has become known: its address is to be stored if it votes.
+    pub(super) fn note_contact(&mut self, key: NodeKey) {
+        let unknown = |head: &Head| head.configuration.is_voter(key) && !head.contacts.contains_key(&key);
+        if self.reformation.head().is_some_and(unknown) {
+            self.withheld.noted = Withheld::default().noted;
+        }
     }
 
     fn contact_of(&self, key: NodeKey) -> Option<Contact> {
