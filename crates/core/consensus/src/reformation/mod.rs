@@ -15,9 +15,13 @@
 //! or it has given the network up and taken another key. Nodes outside tell all others of their
 //! records, and a node with an older record adopts a newer one. When the nodes outside have the
 //! votes of a majority, one of them runs single-decree Paxos (Lamport 2001) among the voters of the
-//! lost network. They decide on the successor: its number and its first voters, an odd number of
-//! those that took part. They begin its log together, so that the successor survives the loss of
-//! any minority of them from its first moment.
+//! lost network. They decide on the successor: its number and its first voters, which are those of
+//! the lost network. The ones that take part vote under their present keys and begin its log
+//! together. The absent ones keep the keys under which they voted last: they take no part, but their
+//! votes count when the successor is to be replaced in turn. So the nodes that can create the
+//! successor of the lost network can also create that of its successor, should those that chose it
+//! die before they have begun it. The successor's leader removes absent voters like all that cannot
+//! be reached.
 //!
 //! # Why there are never two
 //!
@@ -36,7 +40,9 @@
 //! the configuration, so this is one instance of Paxos whose quorums are majorities of neighbouring
 //! configurations: they intersect, and an acceptor that has promised by a newer configuration
 //! accepts nothing by an older one. *A record that is lost does no harm*: without it a node has no
-//! vote and never gets it back. *A node that has promised takes no part in the lost network under
+//! vote and never gets it back. *Nor does the old key of an absent voter*: an instance that was in
+//! another log under this key never acknowledges an entry of the successor, and one that was in none
+//! is a voter like any other. *A node that has promised takes no part in the lost network under
 //! the key that promised* ([`Reformation::has_promised`]); should the network live after all, it
 //! joins under a fresh key. Only members that a majority has let in get entries, so a promise may
 //! be forgotten when such a fresh key gets one.
@@ -168,6 +174,11 @@ impl Reformation {
             highest: self.highest,
             ..Self::new(key, self.contact.clone(), seed, self.clock_millis, kept)
         }
+    }
+
+    /// The latest record, whether it is stored yet or not.
+    pub fn record(&self) -> Option<&Record> {
+        self.record.as_ref()
     }
 
     /// The latest network of which this node knows as a member, and its voters.

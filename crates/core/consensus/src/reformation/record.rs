@@ -1,5 +1,6 @@
 //! The record of the network that a node was a member of: all data needed to create its successor.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use base::NodeKey;
@@ -19,6 +20,13 @@ pub struct Contact {
     pub name: String,
     /// URLs that lead to it; none where links are set up by hand.
     pub urls: Vec<String>,
+}
+
+impl Contact {
+    /// That of a node which nobody here has ever seen.
+    fn unknown(key: NodeKey) -> Self {
+        Self { name: key.to_string(), urls: Vec::new() }
+    }
 }
 
 /// A network and its voters.
@@ -95,24 +103,44 @@ pub struct Proposal {
     pub replaces: u64,
     /// The node that names the group: the candidate that made the proposal.
     pub creator: NodeKey,
-    /// Its first voters: an odd number of the nodes that promised.
+    /// Its first voters: those of the lost network, of which the present ones have their present keys.
     pub voters: BTreeMap<NodeKey, Contact>,
 }
 
 impl Proposal {
-    /// A network of the candidate and as many of the nodes that promised as give an odd number of
-    /// voters.
+    /// The successor of `lost`. Its voters are those of the lost network: the nodes that promised
+    /// under their present keys, the others under those that they had. So a majority of the voters
+    /// of the lost network is one of its successor, too, whichever nodes they are: it can replace
+    /// the successor if those that chose it die before they have begun it.
+    ///
+    /// The nodes that promised begin the successor, so they are a majority of its voters; where
+    /// this is in question, some of the others are left out. The number of voters is odd.
     pub(super) fn new(
-        (network, replaces): (u64, u64),
+        lost: &Head,
+        network: u64,
         creator: NodeKey,
-        promised: &BTreeMap<NodeKey, Contact>,
+        promised: &BTreeMap<NodeKey, (BTreeSet<NodeKey>, Contact)>,
     ) -> Self {
-        let count = promised.len().min(FIRST_VOTERS_MAX);
-        let count = count - (1 - count % 2);
-        let others = promised.iter().filter(|(key, _)| **key != creator);
-        let voters = promised.get_key_value(&creator).into_iter().chain(others).take(count);
-        let voters = voters.map(|(key, contact)| (*key, contact.clone())).collect();
-        Self { network, replaces, creator, voters }
+        let votes = &lost.configuration.voters;
+        let share = |keys: &BTreeSet<NodeKey>| keys.intersection(votes).count();
+        let mut present: Vec<NodeKey> =
+            promised.iter().filter(|(_, (keys, _))| share(keys) > 0).map(|(key, _)| *key).collect();
+        // A node may have several votes, one for each of its lives. The majorities that it belongs
+        // to must not do without it in the successor. Among equals the candidate comes first.
+        present.sort_by_key(|key| (Reverse(share(&promised[key].0)), *key != creator, *key));
+        present.truncate(FIRST_VOTERS_MAX);
+        let claimed: BTreeSet<NodeKey> = promised.values().flat_map(|(keys, _)| keys).copied().collect();
+        let mut absent: Vec<NodeKey> = votes.difference(&claimed).copied().collect();
+        absent.truncate(present.len().saturating_sub(1).min(FIRST_VOTERS_MAX - present.len()));
+        if (present.len() + absent.len()).is_multiple_of(2) && absent.pop().is_none() {
+            present.pop();
+        }
+        let contact = |key: &NodeKey| match promised.get(key) {
+            Some((_, contact)) => contact.clone(),
+            None => lost.contacts.get(key).cloned().unwrap_or_else(|| Contact::unknown(*key)),
+        };
+        let voters = present.iter().chain(&absent).map(|key| (*key, contact(key))).collect();
+        Self { network, replaces: lost.network, creator, voters }
     }
 
     pub(super) fn head(&self) -> Head {

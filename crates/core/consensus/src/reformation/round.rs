@@ -88,8 +88,11 @@ impl Round {
         let latest = before.max_by_key(|(ballot, _)| *ballot).map(|(_, proposal)| proposal.clone());
         let proposal = latest.unwrap_or_else(|| {
             let network = base::successor_number(self.head.network, millis);
-            let contacts = self.promised.iter().map(|(key, promised)| (*key, promised.contact.clone()));
-            Proposal::new((network, self.head.network), own, &contacts.collect())
+            let nodes = self
+                .promised
+                .iter()
+                .map(|(key, promised)| (*key, (promised.keys.clone(), promised.contact.clone())));
+            Proposal::new(&self.head, network, own, &nodes.collect())
         });
         self.proposal = Some(proposal.clone());
         Some(proposal)

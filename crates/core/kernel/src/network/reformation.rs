@@ -170,7 +170,7 @@ impl Network {
         let (lost, network) = (proposal.replaces, proposal.network);
         let names: Vec<&str> = proposal.voters.values().map(|contact| contact.name.as_str()).collect();
         tracing::info!(
-            "network {lost:016x} is lost; network {network:016x} takes its place, begun by {}",
+            "network {lost:016x} is lost; network {network:016x} takes its place, with the votes of {}",
             names.join(", ")
         );
         let searching = matches!(self.membership.standing, Standing::Searching(_));
