@@ -49,9 +49,10 @@
 //!
 //! # Progress
 //!
-//! Rival candidates take turns by their keys and wait for a random time after a failure, so that
-//! one of them succeeds.
+//! Rival candidates take turns by their keys, leave an attempt that they support its time, and wait
+//! for a random time after a failure, so that one of them succeeds.
 
+mod acceptor;
 mod codec;
 mod message;
 mod record;
@@ -134,6 +135,8 @@ pub struct Reformation {
     beat_at: Moment,
     /// The moment at which a majority became present, or the last attempt failed if that was later.
     ready_since: Option<Moment>,
+    /// The candidate that this node last answered, and until when its attempt may last.
+    supports: Option<(NodeKey, Moment)>,
     effects: VecDeque<(u64, Effect)>,
 }
 
@@ -157,6 +160,7 @@ impl Reformation {
             attempts: 0,
             beat_at: Moment::ZERO,
             ready_since: None,
+            supports: None,
             effects: VecDeque::new(),
         }
     }
@@ -271,6 +275,7 @@ impl Reformation {
         self.present.clear();
         self.round = None;
         self.ready_since = None;
+        self.supports = None;
         self.effects.clear();
     }
 
@@ -282,6 +287,7 @@ impl Reformation {
     /// A node can no longer be reached.
     pub fn handle_unreachable(&mut self, key: NodeKey) {
         self.present.remove(&key);
+        self.supports = self.supports.filter(|(candidate, _)| *candidate != key);
     }
 
     /// Handles a message of another node.
@@ -328,6 +334,7 @@ impl Reformation {
             self.changed();
             self.round = None;
             self.ready_since = None;
+            self.supports = None;
             self.present.clear();
             self.beat_at = now;
         } else if record.head.lacks(&head.contacts) {
@@ -342,59 +349,6 @@ impl Reformation {
             self.present.insert(from, Peer { keys, heard: now });
             self.review(now);
         }
-    }
-
-    fn on_prepare(&mut self, now: Moment, from: NodeKey, head: Head, ballot: Ballot) {
-        if !self.compare(now, from, head) {
-            return;
-        }
-        // Even for a ballot that loses: this node's next round has to be above all that were seen.
-        self.highest = self.highest.max(ballot.round);
-        let Some(record) = &mut self.record else { return };
-        if ballot < record.promised {
-            let promised = record.promised;
-            return self.send(now, Recipient::One(from), Some(Message::Outbid { promised }));
-        }
-        // A repeated request changes nothing, and needs no write before its answer.
-        if ballot > record.promised {
-            record.promised = ballot;
-            record.keys.insert(self.key);
-            self.revision += 1;
-        }
-        // The candidate must propose the accepted proposal with the highest ballot: it may have
-        // been chosen already.
-        let (keys, accepted) = (record.keys.clone(), record.accepted.clone());
-        let contact = self.contact.clone();
-        self.send(now, Recipient::One(from), Some(Message::Promise { ballot, keys, contact, accepted }));
-    }
-
-    fn on_outbid(&mut self, now: Moment, promised: Ballot) {
-        self.highest = self.highest.max(promised.round);
-        if self.round.as_ref().is_some_and(|round| round.ballot < promised) {
-            self.give_up(now);
-        }
-    }
-
-    fn on_accept(&mut self, now: Moment, from: NodeKey, head: Head, ballot: Ballot, proposal: Proposal) {
-        if !self.compare(now, from, head) {
-            return;
-        }
-        let Some(record) = &mut self.record else { return };
-        if ballot < record.promised {
-            let promised = record.promised;
-            return self.send(now, Recipient::One(from), Some(Message::Outbid { promised }));
-        }
-        let keys = record.keys.clone();
-        // An acceptor accepts whatever it has not promised to refuse; a promise of its own is not
-        // needed first (Lamport 2001, phase 2b).
-        let accepted = Some((ballot, proposal));
-        if record.accepted != accepted {
-            record.promised = ballot;
-            record.accepted = accepted;
-            record.keys.insert(self.key);
-            self.revision += 1;
-        }
-        self.send(now, Recipient::One(from), Some(Message::Accepted { ballot, keys }));
     }
 
     /// Handles the choice of a successor. The candidate tells all others before it takes up the
@@ -516,7 +470,8 @@ impl Reformation {
             0 => 0,
             n => self.seed.split_index(n).rng().next_u64() % 500,
         };
-        Some(since + GATHER + turn + Duration::from_millis(jitter))
+        let own = since + GATHER + turn + Duration::from_millis(jitter);
+        Some(self.supports.map_or(own, |(_, until)| own.max(until)))
     }
 
     fn begin_round(&mut self, now: Moment) {
