@@ -1,6 +1,7 @@
 //! Admission of nodes, removal of dead ones, and the standing of this node.
 
 use super::envelope::Unicast;
+use super::membership::Hope;
 use super::{Network, Verdict, Yielding};
 use base::{Moment, NodeKey};
 use bytes::Bytes;
@@ -104,12 +105,14 @@ impl Network {
             let why = "no member of the network that was found has let this node in".to_owned();
             return Verdict::Rejoin { why, may_create: true };
         }
-        // Others of its log may still elect a leader, if there are any.
-        let may_elect = !self.commands.log().members().is_empty() && self.overlay.has_company();
-        if self.membership.is_forlorn(now, self.overlay.has_members(), may_elect) && !self.leaving {
+        let hope = self.hope();
+        if self.membership.is_forlorn(now, self.overlay.has_members(), hope) && !self.leaving {
             return rejoin("no member of the network that was found is there any more");
         }
-        let lost = self.membership.is_lost(now, self.commands.has_quorum() || self.leaving);
+        // The log notices the loss of a majority later than the links do, and each member at another
+        // moment. Those that give up one after the other wait for each other.
+        let in_contact = self.commands.has_quorum() && self.reaches_majority();
+        let lost = self.membership.is_lost(now, in_contact || self.leaving);
         if self.leaving {
             if self.commands.is_removed() {
                 self.overlay.leave(now);
@@ -123,7 +126,7 @@ impl Network {
         if lost {
             return rejoin("this node has no contact with a majority of the network");
         }
-        if !self.commands.has_quorum() && self.is_beyond_recovery(rti) {
+        if !self.commands.has_quorum() && self.is_beyond_recovery() {
             return rejoin("a majority of the nodes of the network that vote was started again");
         }
         Verdict::GoOn
@@ -133,6 +136,14 @@ impl Network {
     fn quorum_size(&self) -> Option<u32> {
         let count = u32::try_from(self.commands.log().members().len()).unwrap_or(u32::MAX);
         self.is_member().then_some(if self.reaches_majority() { count } else { 0 })
+    }
+
+    fn hope(&self) -> Hope {
+        match (self.overlay.has_company(), self.commands.log().members().is_empty()) {
+            (true, false) if self.reaches_majority() => Hope::Election,
+            (false, true) => Hope::Alone,
+            _ => Hope::Company,
+        }
     }
 
     /// Whether a majority of the voters can be reached.

@@ -12,9 +12,34 @@ const ASK_AGAIN: Duration = Duration::from_millis(500);
 /// the time in which a network that has lost its majority recovers: nodes ask members that are about
 /// to give up, one after the other.
 const FORLORN: Duration = Duration::from_secs(1);
-/// The same for a node that is already in the log, while others of the network can be reached: they may
-/// still have to elect a leader. It allows for several elections, and links with a delay of a second.
+/// The same where nobody else is in this network, nor on the way into it: there is no new member. It
+/// allows for a member that takes another key: a link, a round trip.
+const FORLORN_ALONE: Duration = Duration::from_millis(300);
+/// The same for a node that is already in the log, while a majority of the log's voters can be reached:
+/// they may still have to elect a leader. It allows for several elections, and links with a delay of a
+/// second.
 const FORLORN_IN_LOG: Duration = Duration::from_secs(5);
+
+/// The hopes of a node that requests membership and sees no member.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Hope {
+    /// Nobody else is in this network, nor on the way into it.
+    Alone,
+    /// Others are on their way into this network.
+    Company,
+    /// This node and others are in the log, and enough of them are there to elect a leader.
+    Election,
+}
+
+impl Hope {
+    const fn lasts(self) -> Duration {
+        match self {
+            Self::Alone => FORLORN_ALONE,
+            Self::Company => FORLORN,
+            Self::Election => FORLORN_IN_LOG,
+        }
+    }
+}
 
 /// The stage of this node on its way to membership.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,8 +67,8 @@ pub(crate) struct Membership {
     asked: usize,
     /// When the network was found.
     found_at: Moment,
-    /// When the last member of that network disappeared, and how long this may last.
-    forlorn: Option<(Moment, Duration)>,
+    /// Since when no member of that network has been there, with this hope.
+    forlorn: Option<(Moment, Hope)>,
     began: Moment,
 }
 
@@ -117,17 +142,17 @@ impl Membership {
         self.ask_until().is_some_and(|until| until <= now)
     }
 
-    /// Notes whether any member can be reached, and whether nodes that are no members yet may elect a
-    /// leader. Returns true when none has been reachable for too
-    /// long: the rest of the network admits nobody.
-    pub(crate) fn is_forlorn(&mut self, now: Moment, has_members: bool, may_elect: bool) -> bool {
+    /// Notes whether any member can be reached, and what this node may hope for if not. Returns true
+    /// when none has been reachable for too long: the rest of the network admits nobody.
+    pub(crate) fn is_forlorn(&mut self, now: Moment, has_members: bool, hope: Hope) -> bool {
         if has_members || !matches!(self.standing, Standing::Asking(_)) {
             self.forlorn = None;
             return false;
         }
-        let (since, limit) = self.forlorn.get_or_insert((now, FORLORN));
-        *limit = if may_elect { FORLORN_IN_LOG } else { FORLORN };
-        now.since(*since) >= *limit
+        // A hope that has just gone may come back: a path may be about to change.
+        let same = self.forlorn.filter(|(_, before)| *before == hope);
+        let (since, _) = *self.forlorn.insert(same.unwrap_or((now, hope)));
+        now.since(since) >= hope.lasts()
     }
 
     /// Another node can be asked: asks at once.
@@ -187,7 +212,7 @@ impl Membership {
         let dead = self.missing.values().copied().min();
         let lost = self.alone_since.map(|since| since + self.minority_timeout);
         let asking = Moment::sooner(asking, self.ask_until());
-        let asking = Moment::sooner(asking, self.forlorn.map(|(since, limit)| since + limit));
+        let asking = Moment::sooner(asking, self.forlorn.map(|(since, hope)| since + hope.lasts()));
         Moment::sooner(Moment::sooner(self.bootstrap_at(), asking), Moment::sooner(dead, lost))
     }
 }
@@ -233,14 +258,18 @@ mod tests {
     #[test]
     fn a_network_of_which_nobody_is_left_is_given_up() {
         let mut membership = fresh(None);
-        assert!(!membership.is_forlorn(at(0), false, false), "none was found");
+        assert!(!membership.is_forlorn(at(0), false, Hope::Company), "none was found");
         membership.found(at(0));
-        assert!(!membership.is_forlorn(at(0), false, false));
-        assert!(!membership.is_forlorn(at(1_900), true, false), "somebody is there");
-        assert!(!membership.is_forlorn(at(2_000), false, false));
-        assert!(membership.is_forlorn(at(4_000), false, false));
-        assert!(!membership.is_forlorn(at(4_000), false, true), "it may still be elected");
-        assert!(membership.is_forlorn(at(7_000), false, true));
+        assert!(!membership.is_forlorn(at(0), false, Hope::Company));
+        assert!(!membership.is_forlorn(at(1_900), true, Hope::Company), "somebody is there");
+        assert!(!membership.is_forlorn(at(2_000), false, Hope::Company));
+        assert!(!membership.is_forlorn(at(2_500), false, Hope::Company));
+        assert!(membership.is_forlorn(at(3_000), false, Hope::Company));
+        assert!(!membership.is_forlorn(at(3_000), false, Hope::Election), "it may still be elected");
+        assert!(!membership.is_forlorn(at(7_900), false, Hope::Election));
+        assert!(membership.is_forlorn(at(8_000), false, Hope::Election));
+        assert!(!membership.is_forlorn(at(8_000), false, Hope::Alone), "a path may be about to change");
+        assert!(membership.is_forlorn(at(8_300), false, Hope::Alone), "nobody comes");
     }
 
     #[test]

@@ -6,9 +6,9 @@ use super::membership::Standing;
 use super::{Network, NetworkConfig};
 use base::{Moment, NodeKey};
 use bytes::Bytes;
-use consensus::reformation::{Contact, Head, Message, Persist, Proposal, Recipient, Reformation};
+use consensus::reformation::{Contact, Head, Message, Persist, Proposal, Recipient, Record, Reformation};
 use overlay::{Target, TopologyKind};
-use rti::{Command, Rti};
+use rti::Command;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Limit on the log's messages that wait for a disk, in each direction. Messages beyond it are
@@ -189,14 +189,19 @@ impl Network {
     }
 
     /// Whether so many voters have restarted that the network can never have a majority again.
-    pub(super) fn is_beyond_recovery(&self, rti: &Rti) -> bool {
+    pub(super) fn is_beyond_recovery(&self) -> bool {
+        // A voter whose name is taken from the control plane alone would be forgotten with its removal
+        // from there, which comes before that from the log.
         let restarted = |key: NodeKey| {
-            rti.control().node_by_key(key).is_some_and(|record| self.overlay.is_restarted(key, &record.name))
+            self.contact_of(key).is_some_and(|contact| self.overlay.is_restarted(key, &contact.name))
         };
         let configuration = self.commands.log().configuration();
-        self.is_member() && !configuration.voters.is_empty() && {
-            !configuration.is_majority(|key| !restarted(key))
-        }
+        !configuration.voters.is_empty() && !configuration.is_majority(|key| !restarted(key))
+    }
+
+    /// See [`Kernel::network_record`](crate::Kernel::network_record).
+    pub(crate) fn record(&self) -> Option<&Record> {
+        self.reformation.record()
     }
 
     /// See [`Kernel::poll_persist`](crate::Kernel::poll_persist).
