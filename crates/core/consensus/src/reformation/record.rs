@@ -13,6 +13,9 @@ const FIRST_VOTERS_MAX: usize = 9;
 /// Largest number of contacts that a record has besides those of the voters.
 const OTHERS_MAX: usize = 16;
 
+/// Largest number of keys that a node keeps while its network is lost: it gets one with each start.
+const KEYS_MAX: usize = 64;
+
 /// The address of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contact {
@@ -191,8 +194,37 @@ impl Record {
 
     /// Forgets keys that have no vote in the network or in a proposal, except `current`.
     pub(super) fn prune(&mut self, current: NodeKey) {
+        // A proposal that only others have accepted may name any key under which this node has promised.
+        if self.promised != Ballot::default() && self.keys.len() <= KEYS_MAX {
+            return;
+        }
         let Self { head, accepted, keys, .. } = self;
         let proposed = |key: &NodeKey| accepted.as_ref().is_some_and(|(_, p)| p.voters.contains_key(key));
         keys.retain(|key| *key == current || head.configuration.is_voter(*key) || proposed(key));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A node outside takes a key with each start, and others may have accepted any of those it had.
+    #[test]
+    fn keys_are_kept_while_a_promise_holds_up_to_a_limit() {
+        let configuration = Configuration::initial([1, 2, 3].map(NodeKey).into_iter().collect());
+        let head = Head { network: 1 << 44, configuration, contacts: BTreeMap::new() };
+        let keys = |count| (1..=count).map(NodeKey).collect();
+        let left = |record: &mut Record| {
+            record.prune(NodeKey(5));
+            record.keys.iter().map(|key| key.0).collect::<Vec<_>>()
+        };
+        let mut record = Record::new(head, keys(6));
+        record.promised = Ballot { round: 1, ..Ballot::default() };
+        assert_eq!(left(&mut record), [1, 2, 3, 4, 5, 6], "promised");
+        record.promised = Ballot::default();
+        assert_eq!(left(&mut record), [1, 2, 3, 5], "votes, and its own");
+        record.promised = Ballot { round: 1, ..Ballot::default() };
+        record.keys = keys(KEYS_MAX as u64 + 1);
+        assert_eq!(left(&mut record), [1, 2, 3, 5], "over the limit");
     }
 }
