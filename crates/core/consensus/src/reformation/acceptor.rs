@@ -23,6 +23,7 @@ impl Reformation {
             record.promised = ballot;
             record.keys.insert(self.key);
             self.revision += 1;
+            self.needed = self.revision;
         }
         // The candidate must propose the accepted proposal with the highest ballot: it may have
         // been chosen already.
@@ -64,6 +65,7 @@ impl Reformation {
             record.accepted = accepted;
             record.keys.insert(self.key);
             self.revision += 1;
+            self.needed = self.revision;
         }
         self.support(now, from);
         self.send(now, Recipient::One(from), Some(Message::Accepted { ballot, keys }));

@@ -125,6 +125,8 @@ pub struct Reformation {
     revision: u64,
     handed: u64,
     persisted: u64,
+    /// The latest revision on which others may depend. Later ones have further contacts only.
+    needed: u64,
     outside: bool,
     present: BTreeMap<NodeKey, Peer>,
     round: Option<Round>,
@@ -153,6 +155,7 @@ impl Reformation {
             revision: 0,
             handed: 0,
             persisted: 0,
+            needed: 0,
             outside: false,
             present: BTreeMap::new(),
             round: None,
@@ -175,6 +178,7 @@ impl Reformation {
             revision: self.revision,
             handed: self.handed,
             persisted: self.persisted,
+            needed: self.needed,
             highest: self.highest,
             ..Self::new(key, self.contact.clone(), seed, self.clock_millis, kept)
         }
@@ -198,7 +202,7 @@ impl Reformation {
     /// Whether the latest state is stored. While it is not, no messages of the log may leave, and
     /// the log may be given none: the node's own copy of an entry counts as well.
     pub fn is_persisted(&self) -> bool {
-        !self.durable || self.persisted == self.revision
+        !self.durable || self.persisted >= self.needed
     }
 
     /// Whether this node has promised or accepted something under its present key. Then the log of
@@ -261,8 +265,19 @@ impl Reformation {
         }
     }
 
+    /// Records contacts of members that do not vote, in case the voters are gone. Nothing waits until
+    /// they are stored.
+    pub fn remember(&mut self, contacts: BTreeMap<NodeKey, Contact>) {
+        if let Some(record) = &mut self.record {
+            let before = record.head.contacts.len();
+            record.head.remember(contacts);
+            self.revision += u64::from(record.head.contacts.len() > before);
+        }
+    }
+
     fn changed(&mut self) {
         self.revision += 1;
+        self.needed = self.revision;
     }
 
     /// Sets whether this node is outside: in no network under its present key, and never on its way

@@ -425,3 +425,18 @@ fn a_fresh_key_is_stored_though_the_voters_are_known() {
     node.observe(FIRST, configuration, BTreeMap::new());
     assert!(node.is_persisted(), "once");
 }
+
+/// The address of another member is worth a write, but nothing has to wait for it.
+#[test]
+fn contacts_are_stored_and_hold_up_nothing() {
+    let mut node = World::new(1, Mutation::None).nodes.remove(0).machine;
+    let learner = BTreeMap::from([(NodeKey(9), contact(9))]);
+    node.remember(learner.clone());
+    assert!(node.is_persisted(), "the log goes on");
+    let persist = node.poll_persist().expect("it is stored all the same");
+    let record = Record::from_image(&persist.image.expect("a record")).expect("as it was written");
+    assert_eq!(record.head.contacts.get(&NodeKey(9)), Some(&contact(9)));
+    node.handle_persisted(Moment::ZERO, persist.revision);
+    node.remember(learner);
+    assert_eq!(node.poll_persist(), None, "once");
+}

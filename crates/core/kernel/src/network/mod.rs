@@ -451,6 +451,7 @@ impl Network {
             (self.nodes.values().copied().collect(), nodes.values().copied().collect());
         self.asked.retain(|key| before.contains(key) == after.contains(key));
         self.nodes = nodes;
+        self.note_members();
         // The leader that removed it may have died before it removed it from the log as well.
         if self.is_member() && !self.leaving && !self.nodes.values().any(|key| *key == self.key) {
             self.rekey = Some("this node was taken for dead and removed from the network");

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use consensus::reformation::{Contact, Head, Message, Persist, Proposal, Recipient, Record, Reformation};
 use overlay::{Target, TopologyKind};
 use rti::Command;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 /// Limit on the log's messages that wait for a disk, in each direction. Messages beyond it are
 /// dropped; Raft sends them again.
@@ -102,21 +102,26 @@ impl Network {
         self.withheld.noted = configuration.version();
         let configuration = configuration.clone();
         let voters = configuration.voters.union(&configuration.outgoing);
-        let mut contacts: BTreeMap<NodeKey, Contact> =
-            voters.filter_map(|key| Some((*key, self.contact_of(*key)?))).collect();
-        // Where all joined through one node, the others find each other without it only if they
-        // remember each other. Those that do not vote today may be the ones that are left.
-        let members = self.nodes.values().filter_map(|key| Some((*key, self.contact_of(*key)?)));
-        contacts.extend(members.filter(|(_, contact)| !contact.urls.is_empty()).take(MEMBERS_KEPT));
+        let contacts = voters.filter_map(|key| Some((*key, self.contact_of(*key)?))).collect();
         self.reformation.observe(network, configuration, contacts);
+        self.note_members();
     }
 
-    /// A node has become known: its address is to be stored if it votes.
+    /// A node has become known: its address is to be stored if it votes or is a member.
     pub(super) fn note_contact(&mut self, key: NodeKey) {
         let unknown = |head: &Head| head.configuration.is_voter(key) && !head.contacts.contains_key(&key);
         if self.reformation.head().is_some_and(unknown) {
             self.withheld.noted = Withheld::default().noted;
         }
+        self.note_members();
+    }
+
+    /// Where all joined through one node, the others find each other without it only if they remember
+    /// each other. Those that do not vote today may be the ones that are left.
+    pub(super) fn note_members(&mut self) {
+        let members = self.nodes.values().filter_map(|key| Some((*key, self.contact_of(*key)?)));
+        let contacts = members.filter(|(_, contact)| !contact.urls.is_empty()).take(MEMBERS_KEPT).collect();
+        self.reformation.remember(contacts);
     }
 
     fn contact_of(&self, key: NodeKey) -> Option<Contact> {
