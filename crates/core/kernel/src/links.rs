@@ -7,7 +7,7 @@ use crate::network::{
 use crate::turn::Turn;
 use base::Moment;
 use bytes::Bytes;
-use consensus::reformation::Persist;
+use consensus::reformation::{Persist, Record};
 use fedpro::server::ConnId;
 use overlay::LinkId;
 
@@ -119,6 +119,11 @@ impl Kernel {
     #[must_use]
     pub fn poll_persist(&mut self) -> Option<Persist> {
         self.network.as_mut()?.poll_persist()
+    }
+
+    /// The node's record of the network that it was a member of last, be it stored or about to be.
+    pub fn network_record(&self) -> Option<&Record> {
+        self.network.as_ref()?.record()
     }
 
     /// Reports that a state of [`Kernel::poll_persist`] is stored.

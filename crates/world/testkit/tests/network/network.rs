@@ -79,24 +79,34 @@ impl Network {
         self.names.iter().position(|known| known == name).is_some_and(|node| self.cluster.is_running(node))
     }
 
-    fn record(&self, name: &str) -> Option<Record> {
+    /// The record on its disk.
+    fn stored(&self, name: &str) -> Option<Record> {
         self.cluster.node(self.node(name)).record()
+    }
+
+    /// The record that a node has now. A process knows of voters that its disk has not stored yet,
+    /// and the network depends on those: a disk alone may name a majority that is none any more.
+    fn record(&self, name: &str) -> Option<Record> {
+        match self.is_up(name) {
+            true => self.cluster.kernel(self.node(name)).network_record().cloned(),
+            false => self.stored(name),
+        }
     }
 
     /// Whether a crash would leave a record.
     pub(crate) fn has_record(&self, name: &str) -> bool {
-        self.record(name).is_some()
+        self.stored(name).is_some()
     }
 
-    /// Whether these nodes have the votes of a majority in the latest network that any disk knows
-    /// of.
+    /// Whether these nodes have the votes of a majority in the latest network that one of them knows of.
+    /// A later one that only others know of was never in force: a majority of its voters would have
+    /// stored it, and one of these nodes would be among them.
     pub(crate) fn has_majority(&self, names: &[&str]) -> bool {
-        let records: Vec<_> = self.names.iter().filter_map(|name| self.record(name)).collect();
-        let Some(latest) = records.iter().map(|record| &record.head).max_by_key(|head| head.version()) else {
-            return false;
-        };
-        let own: Vec<_> = names.iter().filter_map(|name| self.record(name)).collect();
-        latest.configuration.is_majority(|key| own.iter().any(|record| record.keys.contains(&key)))
+        let records: Vec<_> = names.iter().filter_map(|name| self.record(name)).collect();
+        let latest = records.iter().map(|record| &record.head).max_by_key(|head| head.version());
+        tracing::debug!(?names, ?latest, "the latest network of these nodes");
+        let claims = |key: NodeKey| records.iter().any(|record| record.keys.contains(&key));
+        latest.is_some_and(|latest| latest.configuration.is_majority(claims))
     }
 
     pub(crate) fn crash(&mut self, name: &str) {

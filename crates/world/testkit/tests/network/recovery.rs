@@ -1,16 +1,20 @@
 //! Networks that have lost their majority, or all of their nodes, recover by themselves; and never
 //! two of them.
+#![allow(clippy::print_stderr)] // the seeds of fresh runs
 
 use crate::network::Network;
-use base::{Moment, Rng, Seed};
-use kernel::NetworkConfig;
+use base::{Moment, NodeKey, Rng, Seed};
+use kernel::{NetworkConfig, NetworkStatus};
 use rand_core::RngCore as _;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use testkit::Kind;
+use testkit::{Kind, fresh_base, parse_number};
 
 /// Longest time until service resumes after a majority of the last voters is present.
 const RESUMES_WITHIN: Duration = Duration::from_secs(15);
+/// Longest time from then until no dead voter is left and the log has been calm for a second. While
+/// voters change, each change waits for the disks, which may be so slow that the leader counts as lost.
+const SETTLES_WITHIN: Duration = Duration::from_secs(6);
 /// Interval between two looks at the networks.
 const LOOK: Duration = Duration::from_millis(20);
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
@@ -82,6 +86,15 @@ impl World {
         });
     }
 
+    /// Starts those of these nodes that are down.
+    fn start_all(&mut self, names: &[&'static str]) {
+        for name in names {
+            if !self.network.is_up(name) {
+                self.start(name);
+            }
+        }
+    }
+
     fn run(&mut self, lasts: Duration) {
         let until = self.network.now() + lasts;
         while self.network.now() < until {
@@ -90,33 +103,65 @@ impl World {
         }
     }
 
+    /// Whether these nodes are the members of one network that can decide. A former voter that still
+    /// counts in the log but is no member hinders nobody.
     fn are_members(&self, names: &[&str]) -> bool {
         let statuses: Vec<_> = names.iter().map(|name| self.network.status(name)).collect();
         let network = statuses[0].network;
-        let whole = |status: &kernel::NetworkStatus| {
-            status.member && status.quorum && status.network == network && status.members.len() == names.len()
+        let whole = |status: &NetworkStatus| {
+            let members = status.members.iter().filter(|member| member.node.is_some()).count();
+            status.member && status.quorum && status.network == network && members == names.len()
         };
         statuses.iter().all(whole)
     }
 
-    /// From now on these nodes stay up: in time they are members of one network, and stay so.
+    /// Whether, in addition, the log has no other members.
+    fn are_alone(&self, names: &[&str]) -> bool {
+        let alone = |name: &&str| self.network.status(name).members.len() == names.len();
+        self.are_members(names) && names.iter().all(alone)
+    }
+
+    /// From now on these nodes stay up: in time they are members of one network, and remain its
+    /// members. Soon after that it has had a majority for a while, and nothing is left of the dead.
     fn expect_recovery(&mut self, names: &[&str], case: &str) {
-        let begun = self.network.now();
-        let mut since = None;
+        self.expect_recovery_since(self.network.now(), names, case);
+    }
+
+    /// The same, when they have been up since then.
+    fn expect_recovery_since(&mut self, begun: Moment, names: &[&str], case: &str) {
+        // The members, and since when they are these; since when the network is calm.
+        let mut served: Option<(Vec<_>, Moment)> = None;
+        let mut calm_since = begun;
         loop {
-            let now = self.network.now();
-            since = since.filter(|_| self.are_members(names)).or(self.are_members(names).then_some(now));
-            match since {
-                Some(since) if now.since(since) >= secs(1) => return,
-                Some(_) => {}
-                None => {
-                    let waited = now.since(begun);
-                    let statuses = || names.iter().map(|name| self.network.status(name)).collect::<Vec<_>>();
-                    assert!(waited < RESUMES_WITHIN, "{case}: not after {waited:?}: {:#?}", statuses());
-                }
+            let (now, keys) = (self.network.now(), self.keys(names));
+            // A node that was cut off for long may be removed after it is back. It joins again.
+            served = served.filter(|(members, _)| *members == keys);
+            if served.is_none() && self.are_members(names) {
+                served = Some((keys, now));
             }
+            if !self.are_alone(names) {
+                calm_since = now;
+            }
+            let statuses = || names.iter().map(|name| self.network.status(name)).collect::<Vec<_>>();
+            let Some((_, resumed)) = served else {
+                let waited = now.since(begun);
+                assert!(waited < RESUMES_WITHIN, "{case}: not after {waited:?}: {:#?}", statuses());
+                self.run(LOOK);
+                continue;
+            };
+            if now.since(calm_since) >= secs(1) {
+                return;
+            }
+            let lasted = now.since(resumed);
+            assert!(lasted < SETTLES_WITHIN, "{case}: unsettled after {lasted:?}: {:#?}", statuses());
             self.run(LOOK);
         }
+    }
+
+    /// The keys of these nodes, as far as they are members.
+    fn keys(&self, names: &[&str]) -> Vec<Option<NodeKey>> {
+        let key = |name: &&str| Some(self.network.status(name)).filter(|status| status.member);
+        names.iter().map(|name| key(name).map(|status| status.key)).collect()
     }
 }
 
@@ -256,39 +301,82 @@ fn troubled(seed: u64) {
             (false, _) => world.start(name),
             _ => {}
         }
-        world.run(Duration::from_millis([20, 300, 1_500, 12_000][below(4) as usize]));
+        let pause = Duration::from_millis([20, 300, 1_500, 12_000][below(4) as usize]);
+        tracing::debug!(name, up = world.network.is_up(name), ?pause, "trouble");
+        world.run(pause);
     }
     names.iter().for_each(|name| world.network.cut(name, false));
     // In a mesh some nodes never come back, if the others have a majority.
-    let mut there: Vec<&str> = names.iter().copied().filter(|_| kind == Kind::Tree || below(4) > 0).collect();
+    let mut there: Vec<&'static str> =
+        names.iter().copied().filter(|_| kind == Kind::Tree || below(4) > 0).collect();
     if !world.network.has_majority(&there) {
         there.clone_from(&names);
     }
-    for name in names {
-        match (there.contains(&name), world.network.is_up(name)) {
-            (true, false) => world.start(name),
-            (false, true) => world.network.crash(name),
-            _ => {}
+    for name in &names {
+        if !there.contains(name) {
+            world.network.crash(name);
         }
+    }
+    world.start_all(&there);
+    let mut begun = world.network.now();
+    // A leader that has just lost its majority may still append a change of the voters on which it had
+    // decided before.
+    world.run(secs(1));
+    if !world.network.has_majority(&there) {
+        there.clone_from(&names);
+        world.start_all(&there);
+        begun = world.network.now();
     }
     if !world.network.has_majority(&there) {
         return; // a crash before a sync lost the last copy
     }
-    world.expect_recovery(&there, &format!("seed {seed}, {kind:?} of {count}"));
+    tracing::debug!(?there, "these nodes stay up");
+    world.expect_recovery_since(begun, &there, &format!("seed {seed:#x}, {kind:?} of {count}"));
 }
 
-/// Runs that found faults: the log was led by the next life of a member that nobody removed (1076); nodes
-/// asked for membership, one after the other, where nobody could let them in (the others).
+/// Runs that found faults: the log was led by the next life of a member that nobody removed (1076);
+/// nodes asked for membership, one after the other, where nobody could let them in (1437, 2088, 2339);
+/// voters that were no members any longer were not seen to have started again (6992, 7247, 7967);
+/// candidates with slow disks outbid each other (7247); nodes forgot the addresses of members that did
+/// not vote (8532, 0x1b889f30); they forgot keys that a proposal named (0x73977a0d); a member was
+/// removed from the control plane and not from the log (0xde4ea371); the only voter of a successor died
+/// before it began it (10233, 10966); a voter took another key because a path was away for a moment
+/// (0x55b90487).
+///
+/// And faults of these checks: in 4183 and 103616 the majority that was to come back was none, for a
+/// later configuration was not on the disks yet, or not in force; in 1815, 2015 and 202413 the network
+/// was there in time, and then changed its voters on slow disks; in 0x5aa42d58 and 0xe7d03eff a node
+/// was back just before it was removed; in 0xf21ff9a2 a leader appended a change of voters when the
+/// others were gone.
 #[test]
 fn networks_that_once_came_back_too_late_are_back_in_time() {
-    testkit::with_log(|| [1_076, 1_437, 2_088, 2_339].into_iter().for_each(troubled));
+    let found = [1_076, 1_437, 2_088, 2_339, 6_992, 7_247, 7_967, 8_532, 10_233, 10_966, 0x55b9_0487];
+    let found = found.into_iter().chain([0x1b88_9f30, 0x7397_7a0d, 0xde4e_a371]);
+    let checked = [1_815, 2_015, 4_183, 103_616, 202_413, 0x5aa4_2d58, 0xe7d0_3eff, 0xf21f_f9a2];
+    testkit::with_log(|| found.chain(checked).for_each(troubled));
 }
 
-/// `MESHRTI_SEEDS` is the number of runs, `MESHRTI_SEED_BASE` the first seed.
+/// Runs of fixed seeds, and of fresh ones. Each takes some 25 ms of processor time.
+const FIXED: u64 = 60;
+const FRESH: u64 = 60;
+
+/// Runs fixed and fresh seeds, as the other tests of this crate do.
 #[test]
 fn whatever_dies_and_comes_back_there_is_one_network_in_time() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let base = number("MESHRTI_SEED_BASE").unwrap_or(0);
-    let seeds = number("MESHRTI_SEEDS").unwrap_or(60);
-    testkit::with_log(|| (base..base + seeds).for_each(troubled));
+    let test = "whatever_dies_and_comes_back_there_is_one_network_in_time";
+    if let Some(seed) = number("MESHRTI_SEED") {
+        return testkit::with_log(|| troubled(seed));
+    }
+    let base = number("MESHRTI_SEED_BASE").map_or_else(fresh_base, Seed);
+    let (fixed, fresh) = number("MESHRTI_SEEDS").map_or((FIXED, FRESH), |many| (0, many));
+    eprintln!("{test}: {fixed} fixed seeds and {fresh} fresh ones, MESHRTI_SEED_BASE={base}");
+    let fresh = (0..fresh).map(|place| base.split("recovery").split_index(place).0 >> 32);
+    for seed in (0..fixed).chain(fresh) {
+        troubled(seed);
+    }
+}
+
+fn number(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(parse_number(&text).unwrap_or_else(|| panic!("{variable}={text} is no number")))
 }
