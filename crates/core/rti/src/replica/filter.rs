@@ -61,7 +61,7 @@ pub(super) struct Sent {
 }
 
 impl Sent {
-    fn new(switchover: u64, last: u64) -> Self {
+    pub(super) fn new(switchover: u64, last: u64) -> Self {
         let numbers = VecDeque::new();
         let (announce_at, is_confirmed) = (None, false);
         Self {
@@ -125,7 +125,7 @@ enum Step {
 }
 
 impl Filter {
-    fn new(selection: Selection) -> Self {
+    pub(super) fn new(selection: Selection) -> Self {
         let (state, away, review_until) = (State::Off, BTreeSet::new(), None);
         Self { selection, seen: 0, relevant: 0, state, away, review_until }
     }
@@ -185,7 +185,7 @@ impl Filter {
 }
 
 impl Selection {
-    fn new(class: PublishedClass) -> Option<Self> {
+    pub(super) fn new(class: PublishedClass) -> Option<Self> {
         match class {
             PublishedClass::Objects(_) => Some(Self::Attributes(Wanted::default())),
             PublishedClass::Interactions(_) => Some(Self::Interactions(WantedInteractions::default())),
@@ -379,14 +379,30 @@ impl Replication {
         }
     }
 
-    /// A node no longer follows a stream, or begins to do so.
-    pub(super) fn forget_filter(&mut self, context: &mut Context<'_>, class: PublishedClass, node: NodeId) {
-        let Some(out) = self.outbound.get_mut(&class) else { return };
+    /// A node no longer follows a stream, or begins to do so. Returns the switchover from which on it
+    /// gets the stream by the topic of the class alone, if it should follow it again; 0: it was not
+    /// filtered.
+    pub(super) fn forget_filter(
+        &mut self,
+        context: &mut Context<'_>,
+        class: PublishedClass,
+        node: NodeId,
+    ) -> u64 {
+        let Some(out) = self.outbound.get_mut(&class) else { return 0 };
         out.filters_version = 0;
-        out.switching_over.take_if(|switching_over| *switching_over == node);
+        let is_cancelled = out.switching_over.take_if(|switching_over| *switching_over == node).is_some();
+        let was_on = out.sent_to(node).is_some();
+        // It could not tell later messages from those that also came by its own topic. The switchover
+        // for which another follower is about to be ready must not be anticipated; it comes soon. So
+        // does one that was announced and is cancelled: others may wait for it.
+        if is_cancelled || (was_on && out.switching_over.is_none()) {
+            out.switchovers += 1;
+        }
+        let until = out.switchovers + u64::from(out.switching_over.is_some());
         if out.filters.remove(&node).is_some() {
             self.review_advertisement(context, node);
         }
+        if was_on { until } else { 0 }
     }
 
     /// Switches the stream over: the follower is ready for it.

@@ -3,7 +3,7 @@
 use super::context::{Context, Timer};
 use super::peers::Outgoing;
 use super::replication::{ReplicaEvent, Replication};
-use super::state::{Deferred, Following, Phase, Received};
+use super::state::{Deferred, Following, InboundFilter, Phase, Received};
 use crate::control::{NodeId, PublishedClass};
 use crate::object::apply::SnapshotRange;
 use crate::proposal::CallerId;
@@ -142,7 +142,8 @@ impl Replication {
 
     fn follow(&mut self, context: &mut Context<'_>, class: PublishedClass, node: NodeId, fresh: bool) {
         let declarations = context.objects.declarations_for(class);
-        self.followed.insert((class, node), Following::new(&context.peers.buffers));
+        let filter = self.filter_before(context, class, node);
+        self.followed.insert((class, node), Following::new(&context.peers.buffers, filter));
         self.send(context, node, class, StreamMessage::Attach { fresh, declarations });
     }
 
@@ -158,7 +159,8 @@ impl Replication {
     }
 
     fn leave(&mut self, context: &mut Context<'_>, class: PublishedClass, node: NodeId, phase: Phase) {
-        let leaving = Following { phase, ..Following::new(&context.peers.buffers) };
+        let filter = self.filter_before(context, class, node);
+        let leaving = Following { phase, ..Following::new(&context.peers.buffers, filter) };
         self.followed.insert((class, node), leaving);
         self.moved.insert((class, node));
         // The gap of a stream that is not followed any longer needs no repair.
@@ -166,12 +168,29 @@ impl Replication {
         self.send(context, node, class, StreamMessage::Detach);
     }
 
-    /// Notes that the other node has acknowledged the end of following.
-    pub(super) fn detached(&mut self, context: &mut Context<'_>, class: PublishedClass, from: NodeId) {
+    /// The filter that this node remembers of a stream that it follows, or did until just now.
+    fn filter_before(&mut self, context: &Context<'_>, class: PublishedClass, node: NodeId) -> InboundFilter {
+        if let Some(following) = self.followed.get_mut(&(class, node)) {
+            return following.filter.left();
+        }
+        let left = self.left.remove(&(class, node));
+        left.filter(|(at, _)| context.now.since(*at) < SWITCHOVER_WAIT)
+            .map_or_else(InboundFilter::default, |(_, filter)| filter)
+    }
+
+    /// Notes that the other node has acknowledged the end of following. The stream was filtered until
+    /// switchover `until`; 0: it was not.
+    pub(super) fn detached(
+        &mut self,
+        context: &mut Context<'_>,
+        (class, from): (PublishedClass, NodeId),
+        until: u64,
+    ) {
         if let Some(following) = self.followed.get_mut(&(class, from))
             && let Phase::Leaving { acknowledged, .. } = &mut following.phase
         {
             *acknowledged = true;
+            following.filter.end(until);
             self.end_leaving(context, class, from);
         }
     }
@@ -192,7 +211,13 @@ impl Replication {
         }) = self.followed.get(&(class, from))
         {
             let fresh = *fresh;
+            let filter = self.filter_before(context, class, from);
             self.followed.remove(&(class, from));
+            let now = context.now;
+            self.left.retain(|_, (at, _)| now.since(*at) < SWITCHOVER_WAIT);
+            if filter.was_ever_on() {
+                self.left.insert((class, from), (now, filter));
+            }
             self.moved.insert((class, from));
             self.review_following(context, class, fresh);
         }

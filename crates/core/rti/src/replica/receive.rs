@@ -68,7 +68,7 @@ impl Replication {
                 let followed = self.detach(context, class, from);
                 return Ok(FollowerChange::Detached { followed });
             }
-            StreamMessage::Detached => self.detached(context, class, from),
+            StreamMessage::Detached { until } => self.detached(context, (class, from), until),
             StreamMessage::SnapshotPart { at, for_all, until, records, replay } => {
                 self.take_snapshot_part(context, (class, from), (at, for_all), (until, records, replay))?;
             }

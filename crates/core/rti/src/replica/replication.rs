@@ -3,7 +3,7 @@
 use super::context::{Context, Timer};
 use super::models::Models;
 use super::peers::Outgoing;
-use super::state::{Following, Outbound, Phase};
+use super::state::{Following, InboundFilter, Outbound, Phase};
 use crate::control::{ExecutionId, Federation, NodeId, PublishedClass};
 use crate::object::apply::SnapshotRange;
 use crate::proposal::CallerId;
@@ -11,6 +11,7 @@ use crate::wire::{
     Declaration, NetTopic, ObjectMessage, OwnershipRequest, PeerMessage, Position, Record, StreamEvent,
     StreamId, StreamMessage, Watermark,
 };
+use base::Moment;
 use hla::handle::{FederateHandle, ObjectClassHandle};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -51,6 +52,9 @@ pub(crate) struct Replication {
     pub(super) latest: FederateHandle,
     pub(super) outbound: BTreeMap<PublishedClass, Outbound>,
     pub(super) followed: BTreeMap<(PublishedClass, NodeId), Following>,
+    /// The filters of streams that were followed until these moments, for as long as the routers may
+    /// carry messages from then.
+    pub(super) left: BTreeMap<(PublishedClass, NodeId), (Moment, InboundFilter)>,
     /// Interests declared to the routers.
     pub(super) interested: BTreeSet<PublishedClass>,
     /// Whether an interest in messages for this node is declared to the routers, and which node it is.
@@ -77,6 +81,7 @@ impl Replication {
             latest: FederateHandle::INVALID,
             outbound: BTreeMap::new(),
             followed: BTreeMap::new(),
+            left: BTreeMap::new(),
             interested: BTreeSet::new(),
             interested_as: None,
             advertised: BTreeSet::new(),

@@ -86,9 +86,9 @@ impl Replication {
                 context.timers.set(Timer::Beginning(stream), context.now + context.peers.limits.history_age);
             }
         }
-        self.forget_filter(context, class, from);
+        let until = self.forget_filter(context, class, from);
         self.release_when_idle(context, class);
-        self.send(context, from, class, StreamMessage::Detached);
+        self.send(context, from, class, StreamMessage::Detached { until });
         let followed = self.outbound.iter().filter(|(_, out)| out.followers.contains(&from));
         followed.map(|(&class, _)| class).collect()
     }

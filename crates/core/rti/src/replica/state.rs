@@ -10,7 +10,7 @@ use base::Moment;
 use bytes::Bytes;
 use hla::handle::ObjectInstanceHandle;
 use router::WireError;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
 /// How long the beginning of a stream is kept for nodes that have yet to learn of it.
@@ -161,14 +161,17 @@ impl Received {
     }
 }
 
+/// Largest number of former filters of a stream that are remembered. Between two of them are at least a
+/// few round trips and a full window of messages.
+const EARLIER_MAX: usize = 4;
+
 /// How the sender of a stream filters it for this node.
 #[derive(Debug)]
 pub(crate) struct InboundFilter {
     /// From the first of these switchovers on, until the second one, the stream is filtered for this node.
     pub(super) switchovers: Range<u64>,
-    /// The same of the filter before: the routers may still carry messages from then. They carry none of
-    /// filters before that one, since its end waited until they had carried everything.
-    pub(super) earlier: Range<u64>,
+    /// The same of the filters before, the latest last: the routers may still carry messages from then.
+    pub(super) earlier: VecDeque<Range<u64>>,
     /// Messages after this number come by the topic of this node, without those that nobody here wants.
     pub(super) after: Option<u64>,
     /// All that was sent by the topic of the class before has arrived, or is lost.
@@ -179,24 +182,50 @@ pub(crate) struct InboundFilter {
 
 impl Default for InboundFilter {
     fn default() -> Self {
-        let never = u64::MAX..u64::MAX;
-        let (switchovers, earlier) = (never.clone(), never);
+        let (switchovers, earlier) = (u64::MAX..u64::MAX, VecDeque::new());
         Self { switchovers, earlier, after: None, is_settled: false, ready_for: None }
     }
 }
 
 impl InboundFilter {
     /// The filter that begins with a switchover, after this one.
-    pub(super) fn next(&self, switchover: u64) -> Self {
+    pub(super) fn next(&mut self, switchover: u64) -> Self {
         // A filter whose end was not announced has ended by now.
-        let earlier = self.switchovers.start..self.switchovers.end.min(switchover);
+        self.end(switchover);
+        let mut earlier = std::mem::take(&mut self.earlier);
+        if !self.switchovers.is_empty() {
+            earlier.push_back(self.switchovers.clone());
+        }
+        if earlier.len() > EARLIER_MAX {
+            earlier.pop_front();
+        }
         Self { switchovers: switchover..u64::MAX, earlier, ..Self::default() }
+    }
+
+    /// The part of it that is remembered while this node does not follow the stream, and when it
+    /// follows it again.
+    pub(super) fn left(&mut self) -> Self {
+        let earlier = std::mem::take(&mut self.earlier);
+        Self { switchovers: self.switchovers.clone(), earlier, ..Self::default() }
+    }
+
+    /// The stream is filtered for this node no longer from this switchover on, if that is not known
+    /// yet. An earlier one than the first says that it never was.
+    pub(super) fn end(&mut self, switchover: u64) {
+        if self.switchovers.end == u64::MAX {
+            self.switchovers.end = switchover.max(self.switchovers.start);
+        }
+    }
+
+    /// Whether the routers may still carry messages that were sent while it was in force.
+    pub(super) fn was_ever_on(&self) -> bool {
+        !self.switchovers.is_empty() || !self.earlier.is_empty()
     }
 
     /// Whether the stream was filtered for this node after a switchover. A message that was sent then
     /// came by the topic of this node, too, if it was wanted here.
     pub(super) fn was_on(&self, switchover: u64) -> bool {
-        self.switchovers.contains(&switchover) || self.earlier.contains(&switchover)
+        self.switchovers.contains(&switchover) || self.earlier.iter().any(|range| range.contains(&switchover))
     }
 }
 
@@ -215,15 +244,10 @@ pub(crate) struct Following {
 }
 
 impl Following {
-    pub(crate) fn new(total: &BufferTotal) -> Self {
+    /// A stream that is about to be followed. `filter` is remembered from before.
+    pub(crate) fn new(total: &BufferTotal, filter: InboundFilter) -> Self {
         let inbound = Inbound::new(total);
-        Self {
-            phase: Phase::Asked,
-            inbound,
-            filter: InboundFilter::default(),
-            last_for_all: 0,
-            as_of: Vec::new(),
-        }
+        Self { phase: Phase::Asked, inbound, filter, last_for_all: 0, as_of: Vec::new() }
     }
 
     /// Whether messages are accepted.

@@ -1,6 +1,7 @@
 //! The replication of one federation execution as a machine: messages in, events out.
 
 use super::context::{Context, Timer};
+use super::filter::{Filter, Selection, Sent, State};
 use super::limits::NetworkLimits;
 use super::peers::{Outgoing, Peers};
 use super::replication::{ReplicaEvent, Replication};
@@ -49,6 +50,14 @@ impl World {
     fn follow(&mut self, class: PublishedClass) {
         self.act(|r, context| {
             r.publishers_changed(context, PEER, class, true);
+        });
+        self.snapshot(class);
+        self.events();
+    }
+
+    /// The peer answers: all instances are here.
+    fn snapshot(&mut self, class: PublishedClass) {
+        self.act(|r, context| {
             let part = StreamMessage::SnapshotPart {
                 at: 0,
                 for_all: 0,
@@ -58,7 +67,20 @@ impl World {
             };
             r.handle_message(context, (class, PEER), part).unwrap();
         });
-        self.events();
+    }
+
+    /// A federate here subscribes the class, or no longer.
+    fn set_interest(&mut self, class: PublishedClass, any: bool) {
+        self.fixture.objects.interest.set(class, FederateHandle(2), any);
+        self.act(|r, context| r.review_following(context, class, false));
+    }
+
+    /// The peer answers that it no longer counts this node among its followers. If the stream is wanted
+    /// again, it is followed again.
+    fn detached(&mut self, class: PublishedClass, until: u64) {
+        self.act(|r, context| r.forgotten(context, class, PEER));
+        self.message(class, StreamMessage::Detached { until });
+        self.snapshot(class);
     }
 
     fn packet(&mut self, class: PublishedClass, number: u64, watermark: Watermark, event: &StreamEvent) {
@@ -163,6 +185,93 @@ fn a_best_effort_message_comes_once_although_a_filter_has_begun_since() {
         world.best_effort(objects, sent_after, false);
     }
     assert_eq!(world.events(), [removed(1), removed(5), removed(6)]);
+}
+
+/// It may stop following the stream and follow it again before the routers have brought everything.
+#[test]
+fn a_best_effort_message_comes_once_although_the_stream_was_left_since() {
+    let mut world = World::new();
+    let objects = world.objects();
+    world.follow(objects);
+    world.message(objects, StreamMessage::Switchover { number: 2, filtered: true });
+    world.message(objects, StreamMessage::Filtered { after: 0 });
+    world.best_effort(objects, 3, true);
+    world.set_interest(objects, false);
+    world.best_effort(objects, 3, true);
+    world.set_interest(objects, true);
+    world.detached(objects, 4);
+    world.best_effort(objects, 3, false);
+    for sent_after in [1, 4, 5] {
+        world.best_effort(objects, sent_after, false);
+    }
+    assert_eq!(world.events(), [removed(3), removed(1), removed(4), removed(5)]);
+    // Nor after another filter, or when nobody wants it for a moment.
+    world.message(objects, StreamMessage::Switchover { number: 6, filtered: true });
+    world.message(objects, StreamMessage::Filtered { after: 0 });
+    world.best_effort(objects, 7, true);
+    world.set_interest(objects, false);
+    world.detached(objects, 8);
+    world.set_interest(objects, true);
+    world.snapshot(objects);
+    for sent_after in [3, 7, 8] {
+        world.best_effort(objects, sent_after, false);
+    }
+    assert_eq!(world.events(), [removed(7), removed(8)]);
+}
+
+/// A switchover that never came has changed nothing.
+#[test]
+fn a_best_effort_message_comes_although_the_stream_was_about_to_be_filtered() {
+    let mut world = World::new();
+    let objects = world.objects();
+    world.follow(objects);
+    world.message(objects, StreamMessage::Switchover { number: 2, filtered: true });
+    world.set_interest(objects, false);
+    world.set_interest(objects, true);
+    world.detached(objects, 0);
+    for sent_after in [1, 2, 3] {
+        world.best_effort(objects, sent_after, false);
+    }
+    assert_eq!(world.events(), [removed(1), removed(2), removed(3)]);
+}
+
+/// The follower must be able to tell messages that came to it alone from those that will not.
+#[test]
+fn a_follower_that_leaves_learns_until_when_it_was_filtered() {
+    let on = || State::On(Sent::new(3, 0));
+    let ending = || State::Ending(Sent::new(3, 0));
+    const OTHER: NodeId = NodeId(3);
+    // Its filter, the follower that is being switched over, the answer, the switchovers from then on.
+    for (state, switching_over, until, switchovers) in [
+        (State::Off, None, 0, 3),
+        (State::Requested, Some(OTHER), 0, 3),
+        (State::Beginning, Some(PEER), 0, 4),
+        (on(), None, 4, 4),
+        (on(), Some(PEER), 4, 4),
+        (ending(), Some(PEER), 4, 4),
+        (on(), Some(OTHER), 4, 3),
+    ] {
+        let mut world = World::new();
+        let objects = world.objects();
+        world.act(|r, context| r.publish(context, objects, true));
+        let out = world.replication.outbound.get_mut(&objects).unwrap();
+        (out.switchovers, out.switching_over) = (3, switching_over);
+        let case = format!("{state:?} {switching_over:?}");
+        for (node, state) in [(PEER, state), (OTHER, State::Beginning)] {
+            out.followers.insert(node);
+            let mut filter = Filter::new(Selection::new(objects).unwrap());
+            filter.state = state;
+            out.filters.insert(node, filter);
+        }
+        let answer = world.act(|r, context| r.forget_filter(context, objects, PEER));
+        assert_eq!(answer, until, "{case}");
+        assert_eq!(world.replication.outbound[&objects].switchovers, switchovers, "{case}");
+        // The switchover that another one waits for comes even if it is cancelled.
+        if switching_over == Some(OTHER) {
+            world.act(|r, context| r.remove_peer(context, OTHER));
+            assert_eq!(world.replication.outbound[&objects].switchovers, 4, "{case}");
+        }
+    }
 }
 
 #[test]

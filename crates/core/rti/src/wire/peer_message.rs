@@ -66,8 +66,9 @@ pub(crate) enum StreamMessage {
     /// Unsubscribe. Acknowledged with [`StreamMessage::Detached`], so that a stale reply cannot be
     /// mistaken for the reply to a later Attach.
     Detach,
-    /// The sender no longer counts the receiver among its followers.
-    Detached,
+    /// The sender no longer counts the receiver among its followers. It filtered the stream for it until
+    /// [switchover](StreamMessage::Switchover) `until`; 0: it did not.
+    Detached { until: u64 },
     /// A part of a snapshot: the instances after the previous part, up to `until` (`None`: to the
     /// last one), as of message `at`. With `replay` there are none: they come with the messages
     /// after `at`, where the stream began. `for_all` is the last message until then that all followers
@@ -263,7 +264,7 @@ impl StreamMessage {
         match self {
             StreamMessage::Attach { .. } => 1,
             StreamMessage::Detach => 2,
-            StreamMessage::Detached => 3,
+            StreamMessage::Detached { .. } => 3,
             StreamMessage::SnapshotPart { .. } => 4,
             StreamMessage::SnapshotNext { .. } => 5,
             StreamMessage::Refused => 6,
@@ -310,18 +311,15 @@ impl StreamMessage {
                 out.number(*number);
                 out.put_u8((*filtered).into());
             }
-            StreamMessage::Ready { number } | StreamMessage::Filtered { after: number } => {
-                out.number(*number);
-            }
+            StreamMessage::Ready { number }
+            | StreamMessage::Filtered { after: number }
+            | StreamMessage::Detached { until: number } => out.number(*number),
             StreamMessage::FilteredRepair { first, last, messages } => {
                 out.number(*first);
                 out.number(*last);
                 out.octets(messages);
             }
-            StreamMessage::Detach
-            | StreamMessage::Detached
-            | StreamMessage::Refused
-            | StreamMessage::Unavailable => {}
+            StreamMessage::Detach | StreamMessage::Refused | StreamMessage::Unavailable => {}
         }
     }
 
@@ -333,7 +331,7 @@ impl StreamMessage {
                 StreamMessage::Attach { fresh, declarations }
             }
             2 => StreamMessage::Detach,
-            3 => StreamMessage::Detached,
+            3 => StreamMessage::Detached { until: r.u64("the number of a switchover")? },
             4 => {
                 let replay = r.flag("whether all comes with messages")?;
                 let (at, for_all) = (r.u64("a number")?, r.u64("a number")?);

@@ -246,7 +246,7 @@ fn stream_message() -> impl Strategy<Value = StreamMessage> {
         (any::<bool>(), proptest::collection::vec(declaration(), 0..3))
             .prop_map(|(fresh, declarations)| StreamMessage::Attach { fresh, declarations }),
         Just(StreamMessage::Detach),
-        Just(StreamMessage::Detached),
+        any::<u64>().prop_map(|until| StreamMessage::Detached { until }),
         (any::<[u64; 2]>(), proptest::option::of(instance()), records(), any::<bool>()).prop_map(
             |([at, for_all], until, records, replay)| {
                 StreamMessage::SnapshotPart { at, for_all, until, records, replay }
