@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use node::config::network::{LinkEntry, StatePlace, Topology};
+use node::config::network::{LinkEntry, LinkTls, StatePlace, Topology};
 use node::config::{ListenAddress, Network, Tls};
 use node::link::{LinkListen, LinkUrl, MulticastUrl};
 use node::{Config, DEFAULT_STATE_DIRECTORY, Node, StateError, StateFile};
@@ -24,6 +24,7 @@ Examples:
   meshrti serve --config /etc/meshrti.toml --name range-west
   meshrti serve --name NORFOLK --network-listen tcp://*:15160
   meshrti serve --name MAUI --join tcp://norfolk:15160
+  meshrti serve --name MAUI --join tls://norfolk:15160 --trust ./maui
   meshrti serve --name MAUI --link tcp://norfolk:15160,delay=60ms,best-effort=udp
   meshrti serve --join tcp://norfolk:15160 --link srmp://239.255.44.32:4420,interface=eth0
   mpirun -n 4 meshrti serve --mpi --topology mesh
@@ -67,6 +68,10 @@ pub(crate) struct Args {
     /// Where to listen for nodes, in place of the configured addresses
     #[arg(long, value_name = "URL")]
     network_listen: Vec<LinkListen>,
+    /// Folder with what `meshrti trust` made for this node: NAME.pem, NAME.key, authority.pem,
+    /// revocations.pem
+    #[arg(long, value_name = "DIR")]
+    trust: Option<PathBuf>,
     /// The shape of the network: tree, mesh, hypercube or graph
     #[arg(long, value_name = "KIND")]
     topology: Option<Topology>,
@@ -248,10 +253,27 @@ fn network(args: &Args, config: &mut Config, job: Option<&mpi::Job>) -> Result<(
     if let (Some(network), Some(state)) = (&mut config.network, &args.state) {
         network.state = StatePlace::from(state.clone());
     }
+    if let Some(folder) = &args.trust {
+        trust(config, folder)?;
+    }
     if let Some(job) = job {
         mpi::nodes_are_ranks(config, job.number(), job.size(), args.fan_out)?;
     }
     config.settle_here().map_err(|error| error.to_string())
+}
+
+/// Lets the node prove who it is with the files in a folder.
+fn trust(config: &mut Config, folder: &Path) -> Result<(), String> {
+    let Some(name) = config.given_name() else {
+        return Err("--trust needs the name that is in the certificate of this node: --name".to_owned());
+    };
+    let Some(network) = &mut config.network else {
+        return Err("--trust is for a node of a network: --network-listen, --join or --link".to_owned());
+    };
+    let tls = LinkTls::in_folder(folder, &name)
+        .map_err(|missing| format!("--trust: {missing}: `meshrti trust add {name}` makes it"))?;
+    network.tls = LinkTls { plain_links: network.tls.plain_links, ..tls };
+    Ok(())
 }
 
 /// How long a node may take to become a member of its network before it says that it waits. In a

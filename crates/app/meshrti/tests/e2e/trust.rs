@@ -94,6 +94,30 @@ async fn proven_nodes_are_one_network_and_others_stay_out() {
     }
 }
 
+/// What the guide shows: flags, and the folder as `meshrti trust` keeps it.
+#[tokio::test]
+async fn nodes_find_their_files_in_a_folder() {
+    let folder = authority(&["A", "B"]);
+    let at = folder.path().join("trust");
+    let at = at.to_str().expect("UTF-8");
+    let flags = ["--name", "A", "--listen", "tcp://127.0.0.1:0", "--network-listen", "tls://127.0.0.1:0"];
+    let a = Server::with("", &[&flags[..], &["--trust", at]].concat());
+    let join = &a.links()[0];
+    let flags = ["--name", "B", "--listen", "tcp://127.0.0.1:0", "--join", join];
+    let b = Server::with("", &[&flags[..], &["--trust", at]].concat());
+    eventually("they are one network", || a.nodes() == ["A", "B"] && b.nodes() == ["A", "B"]).await;
+    let refused: [(&[&str], &str); 3] = [
+        (&["--name", "C", "--join", join], "C.pem: `meshrti trust add C` makes it"),
+        (&["--join", join], "needs the name that is in the certificate of this node: --name"),
+        (&["--name", "A"], "is for a node of a network"),
+    ];
+    for (flags, why) in refused {
+        let output = run(&[&["serve", "--check", "--trust", at], flags].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && said.contains(why), "{flags:?}: {said}");
+    }
+}
+
 #[tokio::test]
 async fn a_revoked_member_is_cut_within_seconds() {
     let folder = authority(&["A", "B", "C"]);

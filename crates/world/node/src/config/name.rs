@@ -11,7 +11,7 @@ impl Config {
     }
 
     /// The name that the configuration gives the node for its network.
-    fn given_name(&self) -> Option<String> {
+    pub fn given_name(&self) -> Option<String> {
         let own = self.network.as_ref().and_then(|network| network.name.clone());
         own.or_else(|| (self.name != DEFAULT_NAME).then(|| self.name.clone()))
     }

@@ -17,7 +17,7 @@ use serde::Deserialize;
 pub(super) use check::check;
 pub use entry::{EdgeEntry, FlagsError, LinkEntry, NodeEntry, parse_flags};
 pub use plan::{NetworkPlan, PlanError, PlannedLink};
-pub use tls::{LinkTls, PlainLinks};
+pub use tls::{LinkTls, MissingFile, PlainLinks};
 pub use topology::{Topology, TopologyNameError};
 
 use super::units;

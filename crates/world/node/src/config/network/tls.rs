@@ -1,6 +1,6 @@
 //! `[network.tls]`: how nodes prove to each other who they are.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
@@ -40,7 +40,31 @@ pub enum PlainLinks {
     Allowed,
 }
 
+/// A folder lacks a file that a node needs.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no {}", .0.display())]
+pub struct MissingFile(pub PathBuf);
+
 impl LinkTls {
+    /// The files of node `name` in a folder where they have the names that `meshrti trust` gives them:
+    /// `NAME.pem`, `NAME.key`, `authority.pem` and, if it is there, `revocations.pem`.
+    ///
+    /// # Errors
+    /// One of the first three is missing.
+    pub fn in_folder(folder: &Path, name: &str) -> Result<Self, MissingFile> {
+        let file = |name: &str| {
+            let path = folder.join(name);
+            if path.is_file() { Ok(path) } else { Err(MissingFile(path)) }
+        };
+        Ok(Self {
+            authority: Some(file("authority.pem")?),
+            certificate: Some(file(&format!("{name}.pem"))?),
+            key: Some(file(&format!("{name}.key"))?),
+            revocations: file("revocations.pem").ok(),
+            plain_links: PlainLinks::default(),
+        })
+    }
+
     /// Whether links that prove nothing are refused.
     pub(crate) fn refuses_plain_links(&self) -> bool {
         self.authority.is_some() && self.plain_links == PlainLinks::Refused
@@ -56,5 +80,27 @@ impl LinkTls {
         [&mut self.certificate, &mut self.key, &mut self.authority, &mut self.revocations]
             .into_iter()
             .flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_has_the_files_of_each_node() {
+        let folder = std::env::temp_dir().join(format!("meshrti-trust-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let at = |name: &str| folder.join(name);
+        for missing in ["authority.pem", "MAUI.pem", "MAUI.key"] {
+            assert_eq!(LinkTls::in_folder(&folder, "MAUI"), Err(MissingFile(at(missing))));
+            std::fs::write(at(missing), "").unwrap();
+        }
+        let found = LinkTls::in_folder(&folder, "MAUI").unwrap();
+        assert_eq!((found.certificate, found.revocations), (Some(at("MAUI.pem")), None));
+        std::fs::write(at("revocations.pem"), "").unwrap();
+        let found = LinkTls::in_folder(&folder, "MAUI").unwrap();
+        assert_eq!(found.revocations, Some(at("revocations.pem")));
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }
