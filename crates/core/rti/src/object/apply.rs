@@ -7,7 +7,9 @@ use crate::control::{NodeId, PublishedClass};
 use crate::effect::Effects;
 use crate::wire::{Delivery, OwnedAttribute, OwnershipDecision, Payload, Record, RegionSet, StreamEvent};
 use bytes::Bytes;
-use hla::handle::{FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle};
+use hla::handle::{
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
+};
 use router::{ClientId, WireError};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -96,7 +98,7 @@ impl Objects {
                     return Err(WireError(format!("{transportation:?} is no transportation type")));
                 }
                 if at_home {
-                    let attributes = attributes.into_iter().collect();
+                    let attributes = self.owned_elsewhere(instance, attributes);
                     self.for_each_attribute(instance, &attributes, |state| {
                         state.transportation = transportation;
                     });
@@ -104,7 +106,7 @@ impl Objects {
             }
             StreamEvent::Ordered { attributes, time_stamped, .. } => {
                 if at_home {
-                    let attributes = attributes.into_iter().collect();
+                    let attributes = self.owned_elsewhere(instance, attributes);
                     self.for_each_attribute(instance, &attributes, |state| state.time_stamped = time_stamped);
                 }
             }
@@ -132,6 +134,22 @@ impl Objects {
             }
         }
         Ok(true)
+    }
+
+    /// Those of these attributes that no federate here owns. How an attribute is delivered is known best
+    /// where its owner is: it may have changed that again.
+    fn owned_elsewhere(
+        &self,
+        instance: ObjectInstanceHandle,
+        attributes: Vec<AttributeHandle>,
+    ) -> BTreeSet<AttributeHandle> {
+        let Some(object) = self.instances.get(instance) else { return BTreeSet::new() };
+        let class = self.class_of(object.class);
+        let owned_here = |attribute: &AttributeHandle| {
+            let slot = class.slot(*attribute);
+            slot.is_some_and(|slot| self.federates.contains_key(&object.attribute(slot).owner))
+        };
+        attributes.into_iter().filter(|attribute| !owned_here(attribute)).collect()
     }
 
     /// Applies values of an instance. They come from the node of the owner, no matter which node is

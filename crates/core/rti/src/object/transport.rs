@@ -3,7 +3,7 @@
 use super::objects::Objects;
 use super::scope::handle_set;
 use crate::effect::Effects;
-use crate::wire::StreamEvent;
+use crate::wire::{Delivery, OwnershipAction};
 use hla::api::{self, AttributeHandleSet, OrderType, callback_request::CallbackRequest as Callback};
 use hla::handle::{
     AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
@@ -70,11 +70,9 @@ impl Objects {
         let (handle, attributes) = self.owned(federate, instance, attributes)?;
         let transportation = self.transportation(transportation)?;
         self.for_each_attribute(handle, &attributes, |state| state.transportation = transportation);
-        self.append_change(effects, handle, || StreamEvent::Transported {
-            instance: handle,
-            attributes: attributes.iter().copied().collect(),
-            transportation,
-        });
+        let delivery = Delivery { transportation, time_stamped: false };
+        let (action, changed) = (OwnershipAction::ChangeTransportation, attributes.iter().copied().collect());
+        self.delivery_changed(effects, (handle, federate), action, changed, delivery);
         let confirm = api::ConfirmAttributeTransportationTypeChange {
             object_instance: Some(handle),
             attributes: handle_set(&attributes),
@@ -95,14 +93,11 @@ impl Objects {
     ) -> Result<(), RtiError> {
         let (handle, attributes) = self.owned(federate, instance, attributes)?;
         let order = Self::order(order)?;
-        self.for_each_attribute(handle, &attributes, |state| {
-            state.time_stamped = order == OrderType::Timestamp;
-        });
-        self.append_change(effects, handle, || StreamEvent::Ordered {
-            instance: handle,
-            attributes: attributes.iter().copied().collect(),
-            time_stamped: order == OrderType::Timestamp,
-        });
+        let time_stamped = order == OrderType::Timestamp;
+        self.for_each_attribute(handle, &attributes, |state| state.time_stamped = time_stamped);
+        let delivery = Delivery { time_stamped, transportation: TransportationTypeHandle::RELIABLE };
+        let (action, changed) = (OwnershipAction::ChangeOrder, attributes.into_iter().collect());
+        self.delivery_changed(effects, (handle, federate), action, changed, delivery);
         Ok(())
     }
 

@@ -40,10 +40,14 @@ pub(crate) enum OwnershipAction {
     Forget,
     /// Delete Object Instance (6.16) by an owner of the privilege to delete.
     Delete,
+    /// The owner has changed the transportation type of attributes (6.25).
+    ChangeTransportation,
+    /// The owner has changed the order type of attributes (8.24).
+    ChangeOrder,
 }
 
 impl OwnershipAction {
-    pub(super) const ALL: [Self; 11] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::Divest,
         Self::Negotiate,
         Self::Confirm,
@@ -55,11 +59,24 @@ impl OwnershipAction {
         Self::CancelAcquisition,
         Self::Forget,
         Self::Delete,
+        Self::ChangeTransportation,
+        Self::ChangeOrder,
     ];
 
-    /// Whether the call, or the end of a publication, waits for the answer of the home.
+    /// Whether the home answers. A call, or the end of a publication, may wait for the answer.
     pub(crate) const fn is_answered(self) -> bool {
         matches!(self, Self::Divest | Self::Confirm | Self::DivestIfWanted | Self::Forget | Self::Delete)
+            || self.changes_delivery()
+    }
+
+    /// Whether the owner has changed how attributes are delivered. Its own node has done so already.
+    pub(crate) const fn changes_delivery(self) -> bool {
+        matches!(self, Self::ChangeTransportation | Self::ChangeOrder)
+    }
+
+    /// The number of deliveries in a request about so many attributes.
+    const fn deliveries(self, attributes: usize) -> usize {
+        if self.is_acquisition() { attributes } else { self.changes_delivery() as usize }
     }
 
     /// Whether the federate's node keeps the request until it is answered, and repeats it to a new
@@ -83,7 +100,8 @@ pub(crate) struct OwnershipRequest {
     pub(crate) number: u64,
     pub(crate) action: OwnershipAction,
     pub(crate) attributes: Vec<AttributeHandle>,
-    /// For acquisitions: how the federate would send each of the attributes. Otherwise empty.
+    /// For acquisitions: how the federate would send each of the attributes. For changes of delivery:
+    /// one for all of them. Otherwise empty.
     pub(crate) deliveries: Vec<Delivery>,
     /// For acquisitions: the regions that the federate has associated with some of the attributes.
     pub(crate) regions: Vec<(AttributeHandle, RegionSet)>,
@@ -188,9 +206,9 @@ impl OwnershipRequest {
         let action = item(&OwnershipAction::ALL, r.u8("an action")?, "action on ownership")?;
         let attributes = attributes(r)?;
         let deliveries = r.list("the number of deliveries", Delivery::read)?;
-        let expected = if action.is_acquisition() { attributes.len() } else { 0 };
+        let expected = action.deliveries(attributes.len());
         if deliveries.len() != expected {
-            let text = format!("{} deliveries for {expected} attributes", deliveries.len());
+            let text = format!("{} deliveries instead of {expected}", deliveries.len());
             return Err(WireError(text));
         }
         let regions = if action.is_acquisition() { regions(r)? } else { Vec::new() };

@@ -185,11 +185,11 @@ fn decision() -> impl Strategy<Value = OwnershipDecision> {
 fn request() -> impl Strategy<Value = OwnershipRequest> {
     let action = proptest::sample::select(OwnershipAction::ALL.to_vec());
     let of = proptest::collection::vec((any::<u32>().prop_map(AttributeHandle), delivery()), 0..4);
-    (any::<u32>(), instance(), any::<u64>(), action, of, regions(), octets()).prop_map(
-        |(federate, instance, number, action, of, mut regions, tag)| {
+    (any::<u32>(), instance(), any::<u64>(), action, (of, delivery()), regions(), octets()).prop_map(
+        |(federate, instance, number, action, (of, changed), mut regions, tag)| {
             let (attributes, mut deliveries): (Vec<_>, Vec<_>) = of.into_iter().unzip();
             if !action.is_acquisition() {
-                deliveries.clear();
+                deliveries = action.changes_delivery().then_some(changed).into_iter().collect();
                 regions.clear();
             }
             let federate = FederateHandle(federate);

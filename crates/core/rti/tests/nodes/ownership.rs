@@ -145,3 +145,49 @@ fn a_request_that_a_home_has_not_answered_is_answered_by_the_next_one() -> Refus
     cluster.assert_silent();
     Ok(())
 }
+
+/// How an attribute is delivered is a matter of its owner, and known at all nodes.
+#[test]
+fn an_owner_elsewhere_changes_how_an_attribute_is_delivered() -> Refused {
+    under_faults(|faults, seed| {
+        let (mut cluster, [a, b, c], x) = federation(Faults { lost: 0, ..faults }, seed)?;
+        b.acquire(x, &["a"], "")?;
+        cluster.settle();
+        c.divest_if_wanted(x, &["a"], "")?;
+        cluster.settle();
+        for kind in ["bestEffort", "reliable", "bestEffort"] {
+            b.change_transportation(x, &["a"], kind)?;
+        }
+        b.update(x, "a=1")?;
+        cluster.settle();
+        [&a, &b, &c].iter().for_each(|fed| fed.skip());
+        for fed in [&a, &b, &c] {
+            fed.query_transportation(x, "a")?;
+            assert_eq!(fed.callbacks(), ["reportTransportation(3:1, a, bestEffort)"]);
+        }
+        assert!(b.owns(x, "a")?);
+        cluster.assert_converged();
+        Ok(())
+    })
+}
+
+/// The home may die before it has said so to others: its successor is asked again.
+#[test]
+fn a_change_of_delivery_outlives_the_home() -> Refused {
+    let (mut cluster, [a, b, c], x) = federation(SOUND, 0)?;
+    b.acquire(x, &["a"], "")?;
+    cluster.settle();
+    c.divest_if_wanted(x, &["a"], "")?;
+    cluster.settle();
+    cluster.cut.insert((0, 2));
+    cluster.cut.insert((1, 2));
+    b.change_transportation(x, &["a"], "bestEffort")?;
+    pass(&mut cluster);
+    cluster.kill(2);
+    cluster.settle();
+    [&a, &b].iter().for_each(|fed| fed.skip());
+    a.query_transportation(x, "a")?;
+    assert_eq!(a.callbacks(), ["reportTransportation(3:1, a, bestEffort)"]);
+    cluster.assert_converged();
+    Ok(())
+}

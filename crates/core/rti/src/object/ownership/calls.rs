@@ -251,6 +251,23 @@ impl Objects {
         self.ask_home(effects, request, None);
     }
 
+    /// Announces that the owner of attributes has changed their transportation or order type, as
+    /// `action` says. Elsewhere the home does it, so that the change comes in the order of all others.
+    pub(crate) fn delivery_changed(
+        &mut self,
+        effects: &mut Effects,
+        (instance, federate): (ObjectInstanceHandle, FederateHandle),
+        action: OwnershipAction,
+        attributes: Vec<AttributeHandle>,
+        delivery: Delivery,
+    ) {
+        if self.decides(instance) {
+            return self.announce_delivery(effects, instance, action, attributes, delivery);
+        }
+        let request = OwnershipRequest::new((instance, federate), action, attributes, Bytes::new());
+        self.ask_home(effects, OwnershipRequest { deliveries: vec![delivery], ..request }, None);
+    }
+
     /// Requests the home of an instance, another node, to delete it (6.16). Returns false if this
     /// node is the home.
     pub(crate) fn delete_elsewhere(

@@ -4,7 +4,7 @@ use super::super::objects::Objects;
 use super::super::regions::REGION_BYTES;
 use super::negotiation::{Acquirer, Decisions, Negotiation, Place};
 use crate::effect::Effects;
-use crate::wire::{NoticeKind, OwnershipAction, OwnershipDecision, OwnershipRequest};
+use crate::wire::{Delivery, NoticeKind, OwnershipAction, OwnershipDecision, OwnershipRequest, StreamEvent};
 use bytes::Bytes;
 use hla::handle::{AttributeHandle, FederateHandle, ObjectInstanceHandle};
 use std::collections::{BTreeMap, BTreeSet};
@@ -130,12 +130,43 @@ impl Objects {
                 }
                 Ok(Vec::new())
             }
+            OwnershipAction::ChangeTransportation | OwnershipAction::ChangeOrder => {
+                let owned = self.split_owned(federate, instance, &request.attributes).0;
+                if let Some(&delivery) = request.deliveries.first()
+                    && self.model.transportation(delivery.transportation).is_some()
+                    && !owned.is_empty()
+                {
+                    self.announce_delivery(effects, instance, action, owned, delivery);
+                }
+                Ok(Vec::new())
+            }
             OwnershipAction::Divest
             | OwnershipAction::Negotiate
             | OwnershipAction::Confirm
             | OwnershipAction::DenyRelease
             | OwnershipAction::DivestIfWanted
             | OwnershipAction::CancelNegotiated => self.decide_for_owner(effects, request),
+        }
+    }
+
+    /// Changes how attributes are delivered, and appends that to the stream of the class.
+    pub(super) fn announce_delivery(
+        &mut self,
+        effects: &mut Effects,
+        instance: ObjectInstanceHandle,
+        action: OwnershipAction,
+        attributes: Vec<AttributeHandle>,
+        Delivery { transportation, time_stamped }: Delivery,
+    ) {
+        let concerned = attributes.iter().copied().collect();
+        if action == OwnershipAction::ChangeOrder {
+            self.for_each_attribute(instance, &concerned, |state| state.time_stamped = time_stamped);
+            let event = || StreamEvent::Ordered { instance, attributes, time_stamped };
+            self.append_change(effects, instance, event);
+        } else {
+            self.for_each_attribute(instance, &concerned, |state| state.transportation = transportation);
+            let event = || StreamEvent::Transported { instance, attributes, transportation };
+            self.append_change(effects, instance, event);
         }
     }
 

@@ -44,8 +44,15 @@ pub(super) struct Divestiture {
 #[derive(Debug)]
 pub(super) struct WaitingRequest {
     pub(super) request: OwnershipRequest,
-    /// `None`: the end of a publication waits for it.
+    /// `None`: the end of a publication waits for it, or nothing does.
     pub(super) call: Option<OwnershipCall>,
+}
+
+impl WaitingRequest {
+    /// Whether the end of a publication waits for it.
+    fn ends_publication(&self) -> bool {
+        self.call.is_none() && !self.request.action.changes_delivery()
+    }
 }
 
 /// The open requests about one instance.
@@ -179,17 +186,19 @@ impl OpenRequests {
     /// Notes a request that waits for its answer.
     pub(super) fn wait(&mut self, request: OwnershipRequest, call: Option<OwnershipCall>) {
         self.bytes += REQUEST_BYTES + request.tag.len();
-        if call.is_none() {
+        let waiting = WaitingRequest { request, call };
+        let WaitingRequest { request, .. } = &waiting;
+        if waiting.ends_publication() {
             *self.unpublishing.entry(request.federate).or_default() += 1;
         }
-        self.waiting.insert((request.instance, request.number), WaitingRequest { request, call });
+        self.waiting.insert((request.instance, request.number), waiting);
     }
 
     /// Takes the request about an instance with this number.
     pub(super) fn answered(&mut self, instance: ObjectInstanceHandle, number: u64) -> Option<WaitingRequest> {
         let waiting = self.waiting.remove(&(instance, number))?;
         self.bytes -= REQUEST_BYTES + waiting.request.tag.len();
-        if waiting.call.is_none()
+        if waiting.ends_publication()
             && let Some(count) = self.unpublishing.get_mut(&waiting.request.federate)
         {
             *count -= 1;
