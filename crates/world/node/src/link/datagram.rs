@@ -1,10 +1,11 @@
-//! The datagram side of a link: UDP beside a TCP link, or the datagrams of a QUIC connection.
+//! The datagram side of a link: UDP beside a TCP or TLS link, or the datagrams of a QUIC connection.
 //!
-//! A UDP datagram begins with its kind (0 probe, 1 answer, 2 frame), the receiver's token (8
-//! octets) and a number (8 octets). The frame follows. A datagram without the token does not belong
-//! to the link. Each side sends probes, and frames travel as datagrams only while the probes are
-//! answered. A firewall that drops UDP therefore costs best effort nothing but its speed. A QUIC
-//! datagram begins with the number alone.
+//! A UDP datagram begins with its kind (0 probe, 1 answer, 2 frame), 8 octets of proof and a number
+//! (8 octets). The frame follows. Beside TCP the proof is the receiver's token. Beside TLS it is a
+//! number that no other datagram has, the frame is encrypted, and 16 octets follow that prove the whole.
+//! Other datagrams do not belong to the link. Each side sends probes, and frames travel as datagrams
+//! only while the probes are answered. A firewall that drops UDP therefore costs best effort nothing
+//! but its speed. A QUIC datagram begins with the number alone.
 
 use std::io;
 use std::rc::Rc;
@@ -14,6 +15,7 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 use tokio::net::UdpSocket;
 
 use super::LinkCounts;
+use super::datagram_keys::{Incoming, Outgoing};
 
 /// Octets before the frame in a UDP datagram.
 pub(crate) const UDP_HEADER: usize = 17;
@@ -32,27 +34,11 @@ pub(crate) enum Kind {
     Frame = 2,
 }
 
-/// Encodes a UDP datagram.
-pub(crate) fn write(out: &mut BytesMut, kind: Kind, token: u64, number: u64, frame: &[u8]) {
-    out.put_u8(kind as u8);
-    out.put_u64(token);
-    out.put_u64(number);
-    out.put_slice(frame);
-}
-
-/// Decodes a UDP datagram; `None` if its header is invalid.
-pub(crate) fn read(datagram: &[u8], token: u64) -> Option<(Kind, u64, &[u8])> {
-    let (header, frame) = datagram.split_first_chunk::<UDP_HEADER>()?;
-    let (&kind, header) = header.split_first()?;
-    let (theirs, number) = header.split_first_chunk::<8>()?;
-    let kind = match kind {
-        0 => Kind::Probe,
-        1 => Kind::Answer,
-        2 => Kind::Frame,
-        _ => return None,
-    };
-    let number = u64::from_be_bytes(number.try_into().ok()?);
-    (u64::from_be_bytes(*theirs) == token).then_some((kind, number, frame))
+impl Kind {
+    /// The kind with this number, if there is one.
+    pub(crate) fn of(number: u8) -> Option<Self> {
+        [Self::Probe, Self::Answer, Self::Frame].into_iter().find(|kind| *kind as u8 == number)
+    }
 }
 
 /// The transport by which datagrams are sent.
@@ -61,8 +47,8 @@ pub(crate) enum Way {
     Udp {
         /// The socket.
         socket: Rc<UdpSocket>,
-        /// The token with which datagrams to the peer begin.
-        token: u64,
+        /// What proves to the peer that they come from here. Probes share it.
+        proof: Rc<Outgoing>,
         /// Longest payload, in bytes.
         mtu: usize,
     },
@@ -101,7 +87,7 @@ impl DatagramSender {
     /// Longest frame, in bytes.
     pub(crate) fn frame_bytes_max(&self) -> usize {
         match &self.way {
-            Way::Udp { mtu, .. } => mtu - UDP_HEADER,
+            Way::Udp { mtu, proof, .. } => mtu - proof.overhead(),
             Way::Quic(connection) => {
                 connection.max_datagram_size().map_or(0, |max| max.saturating_sub(QUIC_HEADER))
             }
@@ -134,7 +120,7 @@ impl DatagramSender {
     pub(crate) fn send(&mut self, number: Option<u64>, frame: &[u8], counters: &mut LinkCounts) {
         self.number = number.unwrap_or(self.number + 1);
         match &self.way {
-            Way::Udp { token, .. } => write(&mut self.buffer, Kind::Frame, *token, self.number, frame),
+            Way::Udp { proof, .. } => proof.write(&mut self.buffer, Kind::Frame, self.number, frame),
             Way::Quic(_) => {
                 self.buffer.put_u64(self.number);
                 self.buffer.put_slice(frame);
@@ -159,34 +145,15 @@ impl DatagramSender {
 
 /// The receiving side.
 pub(crate) enum DatagramReceiver {
-    /// A UDP socket, and the tokens of both directions.
+    /// A UDP socket, and the proofs of both directions.
     Udp {
         /// The socket.
         socket: Rc<UdpSocket>,
-        /// The token with which received datagrams must begin.
-        token: u64,
-        /// The token with which datagrams to the peer begin.
-        peer_token: u64,
+        /// Tells which datagrams come from the peer.
+        incoming: Incoming,
+        /// For probes.
+        outgoing: Rc<Outgoing>,
     },
     /// The connection.
     Quic(quinn::Connection),
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_datagrams_with_the_token_are_read() {
-        let mut out = BytesMut::new();
-        write(&mut out, Kind::Frame, 7, 9, b"frame");
-        assert_eq!(out.len(), UDP_HEADER + 5);
-        assert_eq!(read(&out, 7), Some((Kind::Frame, 9, &b"frame"[..])));
-        assert_eq!(read(&out, 8), None);
-        for length in 0..UDP_HEADER {
-            assert_eq!(read(&out[..length], 7), None);
-        }
-        out[0] = 3;
-        assert_eq!(read(&out, 7), None);
-    }
 }

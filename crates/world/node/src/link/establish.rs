@@ -9,6 +9,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::UdpSocket;
 
 use super::datagram::{DatagramReceiver, DatagramSender, Way};
+use super::datagram_keys::{Incoming, Outgoing};
 use super::frame::{self, FrameError, FrameReader};
 use super::hello::{DatagramOffer, HELLO_BYTES_MAX, Hello, HelloError};
 use super::keys::Proof;
@@ -80,15 +81,20 @@ impl Offered {
     async fn join(
         self,
         peer: Option<DatagramOffer>,
-        peer_ip: Option<IpAddr>,
+        raw: &mut Raw,
     ) -> io::Result<(Option<DatagramSender>, Option<DatagramReceiver>)> {
-        match (self, peer, peer_ip) {
+        match (self, peer, raw.peer_ip) {
             (Self::Udp { socket, token, mtu }, Some(offer), Some(ip)) if offer.port != 0 => {
                 socket.connect(SocketAddr::new(ip, offer.port)).await?;
                 let socket = Rc::new(socket);
                 let mtu = mtu.min(usize::from(offer.mtu)).max(256);
-                let way = Way::Udp { socket: Rc::clone(&socket), token: offer.token, mtu };
-                let receiver = DatagramReceiver::Udp { socket, token, peer_token: offer.token };
+                let (outgoing, incoming) = match raw.datagram_keys.take() {
+                    Some(keys) => keys.split(),
+                    None => (Outgoing::Token(offer.token), Incoming::Token(token)),
+                };
+                let outgoing = Rc::new(outgoing);
+                let way = Way::Udp { socket: Rc::clone(&socket), proof: Rc::clone(&outgoing), mtu };
+                let receiver = DatagramReceiver::Udp { socket, incoming, outgoing };
                 Ok((Some(DatagramSender::new(way)), Some(receiver)))
             }
             (Self::Quic(connection), Some(_), _) => {
@@ -113,7 +119,7 @@ pub(crate) async fn initiate(mut raw: Raw, options: &LinkOptions) -> Result<Esta
     send_hello(&mut raw.write, &hello).await?;
     let mut reader = FrameReader::new();
     let answer = hear(&mut raw.read, &mut reader).await?;
-    let (sender, receiver) = offered.join(answer.datagrams, raw.peer_ip).await?;
+    let (sender, receiver) = offered.join(answer.datagrams, &mut raw).await?;
     finish(raw, reader, &options.out, sender, receiver)
 }
 
@@ -131,8 +137,7 @@ pub(crate) async fn accept(mut raw: Raw) -> Result<Established, EstablishError> 
         }
     };
     let offered = match (&hello.datagrams, &raw.quic) {
-        // Nothing proves whose datagrams they are that arrive beside TLS.
-        (Some(offer), None) if offer.port != 0 && raw.proof.is_none() => {
+        (Some(offer), None) if offer.port != 0 => {
             // Without a UDP socket, best effort travels in the reliable stream.
             Offered::udp(raw.local_ip, usize::from(offer.mtu).max(256)).unwrap_or(Offered::Nothing)
         }
@@ -143,7 +148,7 @@ pub(crate) async fn accept(mut raw: Raw) -> Result<Established, EstablishError> 
     };
     let answer = Hello { datagrams: offered.to_offer()?, emulate: Emulation::default() };
     send_hello(&mut raw.write, &answer).await?;
-    let (sender, receiver) = offered.join(hello.datagrams, raw.peer_ip).await?;
+    let (sender, receiver) = offered.join(hello.datagrams, &mut raw).await?;
     finish(raw, reader, &hello.emulate, sender, receiver)
 }
 

@@ -77,6 +77,7 @@ fn raw(stream: DuplexStream, peer: String) -> Raw {
         peer_ip: None,
         local_ip: None,
         quic: None,
+        datagram_keys: None,
         proof: None,
     }
 }

@@ -15,6 +15,7 @@
 
 pub(crate) mod alerts;
 pub(crate) mod datagram;
+pub(crate) mod datagram_keys;
 pub(crate) mod establish;
 pub(crate) mod frame;
 pub(crate) mod greetings;

@@ -74,5 +74,14 @@ impl RankListener {
 }
 
 fn raw(rank: u32, (read, write): (BoxRead, BoxWrite)) -> Raw {
-    Raw { read, write, peer: format!("mpi://{rank}"), peer_ip: None, local_ip: None, quic: None, proof: None }
+    Raw {
+        read,
+        write,
+        peer: format!("mpi://{rank}"),
+        peer_ip: None,
+        local_ip: None,
+        quic: None,
+        datagram_keys: None,
+        proof: None,
+    }
 }

@@ -128,6 +128,7 @@ fn raw(
         peer_ip: Some(peer.ip()),
         local_ip: connection.local_ip().map(|ip| ip.to_canonical()),
         quic: Some(connection),
+        datagram_keys: None,
         proof,
     }
 }

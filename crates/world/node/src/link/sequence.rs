@@ -57,6 +57,11 @@ impl Sequence {
         true
     }
 
+    /// Notes a datagram that came again, as was known without its number.
+    pub(crate) fn refuse(&mut self) {
+        self.counters.repeated += 1;
+    }
+
     /// Copies the counters into those of a link.
     pub(crate) fn write(&self, counts: &mut LinkCounts) {
         let SequenceCounters { received, lost, reordered, repeated } = self.counters;

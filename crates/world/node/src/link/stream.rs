@@ -8,6 +8,7 @@ use std::pin::Pin;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
+use super::datagram_keys::DatagramKeys;
 use super::keys::Proof;
 
 /// The reading half of a stream.
@@ -55,6 +56,8 @@ pub(crate) struct Raw {
     pub(crate) local_ip: Option<IpAddr>,
     /// The connection, if this is the first stream of a QUIC connection.
     pub(crate) quic: Option<quinn::Connection>,
+    /// The keys for UDP datagrams beside the stream, if it is encrypted.
+    pub(crate) datagram_keys: Option<DatagramKeys>,
     /// The proof of who is at the other end, if there is one.
     pub(crate) proof: Option<Proof>,
 }

@@ -14,6 +14,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, Re
 use tokio::net::TcpStream;
 
 use super::alerts;
+use super::datagram_keys::DatagramKeys;
 use super::keys::{Keys, Proof};
 use super::stream::Raw;
 use super::{LinkUrl, sockets};
@@ -57,6 +58,7 @@ async fn begin(mut connection: Connection, mut stream: TcpStream, keys: Arc<Keys
     }
     let chain = connection.peer_certificates().unwrap_or_default();
     let chain = chain.iter().map(|certificate| certificate.clone().into_owned()).collect();
+    let datagram_keys = Some(DatagramKeys::of(&connection).map_err(|error| failure(&error))?);
     let session = Rc::new(RefCell::new(Session { connection, stream }));
     Ok(Raw {
         read: Box::new(ReadHalf(Rc::clone(&session))),
@@ -65,6 +67,7 @@ async fn begin(mut connection: Connection, mut stream: TcpStream, keys: Arc<Keys
         peer_ip: Some(peer.ip()),
         local_ip: Some(local_ip),
         quic: None,
+        datagram_keys,
         proof: Some(Proof { chain, checked: keys }),
     })
 }

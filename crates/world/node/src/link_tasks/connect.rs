@@ -105,6 +105,7 @@ pub(crate) async fn wrap(context: &LinkContext, stream: TcpStream, host: Option<
         peer_ip: Some(peer.ip()),
         local_ip: Some(local.ip()),
         quic: None,
+        datagram_keys: None,
         proof: None,
     })
 }

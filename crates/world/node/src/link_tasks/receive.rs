@@ -10,7 +10,8 @@ use tokio::time::Instant;
 use tracing::{debug, warn};
 
 use crate::hub::Hub;
-use crate::link::datagram::{self, DatagramReceiver, Kind, QUIC_HEADER};
+use crate::link::datagram::{DatagramReceiver, Kind, QUIC_HEADER};
+use crate::link::datagram_keys::{Incoming, Outgoing, Refused};
 use crate::link::sequence::Sequence;
 use crate::link::{LinkId, LinkInput};
 use crate::machine::{Input, Machine};
@@ -29,8 +30,8 @@ const DATAGRAM_BATCH: usize = 64;
 pub(crate) async fn receive<M: Machine>(hub: Rc<Hub<M>>, link: LinkId, receiver: DatagramReceiver) {
     match receiver {
         DatagramReceiver::Quic(connection) => receive_quic(&hub, link, &connection).await,
-        DatagramReceiver::Udp { socket, token, peer_token } => {
-            Box::pin(receive_udp(&hub, link, &socket, token, peer_token)).await;
+        DatagramReceiver::Udp { socket, incoming, outgoing } => {
+            Box::pin(receive_udp(&hub, link, &socket, incoming, &outgoing)).await;
         }
     }
 }
@@ -96,8 +97,8 @@ async fn receive_udp<M: Machine>(
     hub: &Hub<M>,
     link: LinkId,
     socket: &UdpSocket,
-    token: u64,
-    peer_token: u64,
+    mut incoming: Incoming,
+    outgoing: &Outgoing,
 ) {
     let mut sequence = Sequence::new();
     let (mut foreign, mut frames) = (0, Vec::new());
@@ -110,7 +111,7 @@ async fn receive_udp<M: Machine>(
         tokio::select! {
             _ = socket.readable() => {}
             () = tokio::time::sleep_until(next_probe) => {
-                probe(socket, Kind::Probe, peer_token, &mut scratch);
+                probe(socket, Kind::Probe, outgoing, &mut scratch);
                 let fresh = !usable && start.elapsed() < PROBE_SILENCE;
                 next_probe = Instant::now() + if fresh { PROBE_FIRST } else { PROBE_LATER };
             }
@@ -121,15 +122,16 @@ async fn receive_udp<M: Machine>(
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(_) => continue, // an answer of the network to something that was sent
             };
-            match datagram::read(&buffer[..count], token) {
-                Some((Kind::Probe, ..)) => probe(socket, Kind::Answer, peer_token, &mut scratch),
-                Some((Kind::Answer, ..)) => answered = Some(Instant::now()),
-                Some((Kind::Frame, number, frame)) if !frame.is_empty() => {
+            match incoming.read(&mut buffer[..count]) {
+                Ok((Kind::Probe, ..)) => probe(socket, Kind::Answer, outgoing, &mut scratch),
+                Ok((Kind::Answer, ..)) => answered = Some(Instant::now()),
+                Ok((Kind::Frame, number, frame)) if !frame.is_empty() => {
                     if sequence.take(number) {
                         frames.push(Bytes::copy_from_slice(frame));
                     }
                 }
-                _ => foreign += 1,
+                Err(Refused::Repeated) => sequence.refuse(),
+                Ok(_) | Err(Refused::Foreign) => foreign += 1,
             }
         }
         deliver(hub, link, &sequence, foreign, &mut frames);
@@ -145,8 +147,8 @@ async fn receive_udp<M: Machine>(
     }
 }
 
-fn probe(socket: &UdpSocket, kind: Kind, peer_token: u64, scratch: &mut BytesMut) {
+fn probe(socket: &UdpSocket, kind: Kind, outgoing: &Outgoing, scratch: &mut BytesMut) {
     scratch.clear();
-    datagram::write(scratch, kind, peer_token, 0, &[]);
+    outgoing.write(scratch, kind, 0, &[]);
     let _ = socket.try_send(scratch); // one that is lost is followed by another
 }

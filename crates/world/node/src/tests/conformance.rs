@@ -9,6 +9,7 @@ const TCP: Kind = Kind { listen: "tcp://127.0.0.1:0", ..MEMORY };
 const TCP_UDP: Kind = Kind { options: ",best-effort=udp", has_datagrams: true, ..TCP };
 const QUIC: Kind = Kind { listen: "quic://127.0.0.1:0", has_datagrams: true, ..MEMORY };
 const TLS: Kind = Kind { listen: "tls://127.0.0.1:0", tls: Some(certificates::shared), ..MEMORY };
+const TLS_UDP: Kind = Kind { tls: TLS.tls, listen: TLS.listen, ..TCP_UDP };
 const QUIC_TLS: Kind = Kind { tls: TLS.tls, ..QUIC };
 const EMULATED: Kind = Kind { options: ",delay=3ms,jitter=2ms,loss=1%", ..TCP };
 
@@ -28,7 +29,7 @@ macro_rules! suite {
 }
 
 suite! {
-    over [memory: MEMORY, tcp: TCP, tcp_with_udp: TCP_UDP, quic: QUIC, tls: TLS, quic_with_certificates: QUIC_TLS, emulated: EMULATED,]
+    over [memory: MEMORY, tcp: TCP, tcp_with_udp: TCP_UDP, quic: QUIC, tls: TLS, tls_with_udp: TLS_UDP, quic_with_certificates: QUIC_TLS, emulated: EMULATED,]
     [
         frames_keep_their_order,
         the_largest_frame_passes,

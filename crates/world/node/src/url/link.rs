@@ -18,7 +18,8 @@ pub enum Scheme {
     Memory,
     /// TCP, with UDP beside it if requested: `tcp://host:port`.
     Tcp,
-    /// TLS over TCP, with certificates of both ends: `tls://host:port`.
+    /// TLS over TCP, with certificates of both ends, and with encrypted UDP beside it if requested:
+    /// `tls://host:port`.
     Tls,
     /// QUIC: `quic://host:port`.
     Quic,
@@ -171,7 +172,7 @@ impl LinkUrl {
         self.options.check_emulation()?;
         let fits = match self.options.best_effort {
             BestEffort::Stream => true,
-            BestEffort::Udp => self.scheme == Scheme::Tcp,
+            BestEffort::Udp => matches!(self.scheme, Scheme::Tcp | Scheme::Tls),
             BestEffort::Datagram => self.scheme == Scheme::Quic,
         };
         if !fits {
@@ -287,6 +288,7 @@ mod tests {
             ("tcp://n:1,delay=20ms,loss=0.5%", "tcp://n:1,delay=20ms,loss=0.5%"),
             ("tcp://n:1,delay=20ms,back-delay=1s", "tcp://n:1,delay=20ms,back-delay=1s"),
             ("tcp://n:1,best-effort=udp,mtu=9000", "tcp://n:1,best-effort=udp,mtu=9000"),
+            ("tls://n:1,best-effort=udp", "tls://n:1,best-effort=udp"),
             ("quic://n:1,best-effort=stream", "quic://n:1,best-effort=stream"),
             ("tcp://n:1,rate=10Mbit/s,jitter=2ms", "tcp://n:1,jitter=2ms,rate=10Mbit/s"),
             (
@@ -326,7 +328,7 @@ mod tests {
         assert!(error("tcp://a:1,jitter=normal:2ms").contains("give the line at least that delay"));
         assert!(error("tcp://a:1,best-effort=datagram").contains("`best-effort=datagram`"));
         assert!(error("memory://a,best-effort=udp").contains("`best-effort=udp`"));
-        assert!(error("tls://a:1,best-effort=udp").contains("`best-effort=udp`"));
+        assert!(error("quic://a:1,best-effort=udp").contains("`best-effort=udp`"));
         assert!(error("tcp://a:1,mtu=10").contains("`10` is no datagram size"));
     }
 }

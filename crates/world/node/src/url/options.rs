@@ -21,7 +21,7 @@ pub enum BestEffort {
     /// With everything else, in the reliable stream.
     #[default]
     Stream,
-    /// As UDP datagrams beside a TCP link.
+    /// As UDP datagrams beside a TCP or TLS link.
     Udp,
     /// As the datagrams of a QUIC link.
     Datagram,
@@ -94,7 +94,7 @@ pub enum OptionError {
     },
     /// Datagrams of a kind that the link does not have.
     #[error(
-        "`best-effort={best_effort}` does not go with a `{scheme}` link (`udp` is for tcp, `datagram` for quic)"
+        "`best-effort={best_effort}` does not go with a `{scheme}` link (`udp` is for tcp and tls, `datagram` for quic)"
     )]
     Scheme {
         /// The requested kind.

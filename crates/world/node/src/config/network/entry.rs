@@ -56,7 +56,7 @@ macro_rules! link_table {
             /// The rate of frames from the other side, if it differs.
             #[serde(default, deserialize_with = "rate")]
             pub back_rate: Option<u64>,
-            /// How best-effort messages travel: `stream`, `udp` (beside TCP), `datagram` (QUIC).
+            /// How best-effort messages travel: `stream`, `udp` (beside TCP or TLS), `datagram` (QUIC).
             #[serde(default, deserialize_with = "best_effort")]
             pub best_effort: Option<BestEffort>,
             /// Longest UDP payload, in bytes.
