@@ -210,20 +210,12 @@ impl Rti {
         };
         let growth = memory.federations(control.bytes() + shared.object_bytes);
         execution.time.set_now(shared.now);
-        let served = execution.serve(shared, |objects, time, effects| {
-            request.serve(Context {
-                control,
-                objects,
-                time,
-                effects,
-                growth,
-                caller,
-                call,
-                federate,
-                evolved,
-            })
-        });
-        Ok(served?.map(R::response))
+        execution.serve(shared, |objects, time, effects| {
+            let context =
+                Context { control, objects, time, effects, growth, caller, call, federate, evolved };
+            // Made at once: to read a result of several parts back right after it was stored stalls.
+            request.serve(context).map(|reply| reply.map(R::response))
+        })
     }
 
     /// The only node of a network replicates nothing. But streams account for what federates may
