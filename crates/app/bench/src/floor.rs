@@ -2,8 +2,9 @@
 //!
 //! There are three processes, as with an RTI: this one, a relay, and the far end. All use blocking
 //! threads, `TCP_NODELAY` and plain reads and writes. The relay writes everything that it reads,
-//! with one thread for each direction. No server that has to parse messages, and to serve many
-//! federates from one thread, can be faster; the question is how close it comes.
+//! with one thread for each direction, and one more for an emulated line. No
+//! server that has to parse messages, and to serve many federates from one thread, can be faster; the
+//! question is how close it comes.
 
 use std::collections::VecDeque;
 use std::io::{Read as _, Write as _};
@@ -15,6 +16,7 @@ use crate::process::Launcher;
 use crate::process::{Process, orders, print_line};
 use crate::role;
 use console::rounds::Rounds;
+use wan::LineSpec;
 
 /// Bytes that a relay reads at a time, and (`BATCH_BYTES`) a flood writes at a time: the same as in
 /// the federate library and the node.
@@ -30,17 +32,19 @@ pub struct Floor {
 }
 
 impl Floor {
-    /// Starts a chain of `links` + 1 relays and the far end.
+    /// Starts a chain of `links` + 1 relays and the far end. The link behind the first relay crosses
+    /// the first of `lines`, and so on; further links, and links without one, are bare.
     ///
     /// # Errors
     /// The system cannot start a process or open a socket.
-    pub async fn start(launcher: &Launcher, links: usize) -> Result<Self, BenchError> {
-        let (relay, words) = launcher.start(&role::relay(None)).await?;
+    pub async fn start(launcher: &Launcher, links: usize, lines: &[LineSpec]) -> Result<Self, BenchError> {
+        let (relay, words) = launcher.start(&role::relay(None, None)).await?;
         let near = words.first().cloned().unwrap_or_default();
         let mut relays = vec![relay];
         let mut last = near.clone();
-        for _ in 0..links {
-            let (relay, words) = launcher.start(&role::relay(Some(&last))).await?;
+        for link in 0..links {
+            let words = role::relay(Some(&last), lines.get(link));
+            let (relay, words) = launcher.start(&words).await?;
             last = words.first().cloned().unwrap_or_default();
             relays.push(relay);
         }
@@ -144,7 +148,8 @@ fn connect(address: &str) -> std::io::Result<TcpStream> {
 }
 
 /// The role of the relay: joins connections in pairs, or each with one that it makes to `onward`.
-pub(crate) fn relay(onward: Option<&str>) -> std::io::Result<()> {
+/// The connection onward crosses `line`, both ways.
+pub(crate) fn relay(onward: Option<&str>, line: Option<&LineSpec>) -> std::io::Result<()> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let _orders = orders(); // no orders; the end of the pipe ends the relay
     print_line(&format!("ready {}", listener.local_addr()?));
@@ -156,7 +161,13 @@ pub(crate) fn relay(onward: Option<&str>) -> std::io::Result<()> {
         };
         for (from, to) in [(first.try_clone()?, second.try_clone()?), (second, first)] {
             from.set_nodelay(true)?;
-            std::thread::spawn(move || pass_on(from, to));
+            match line {
+                None => std::thread::spawn(move || pass_on(from, to)),
+                Some(line) => {
+                    let line = line.clone();
+                    std::thread::spawn(move || crate::line::pass_on(from, to, line))
+                }
+            };
         }
     }
 }

@@ -124,7 +124,7 @@ pub async fn measure(launcher: &Launcher, server: &Server, plan: &Plan) -> Resul
             groups.push(launcher.start(&role).await?.0);
         }
     }
-    let mut floor = Floor::start(launcher, server.links()).await?;
+    let mut floor = Floor::start(launcher, server.links(), &[]).await?;
     let size = VALUE.len();
     let floor = floor.rounds(size, message_bytes(size), FLOOR_WARM_UP, FLOOR_SAMPLES).await?;
     let waits = Rounds::new(0);

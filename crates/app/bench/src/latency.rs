@@ -17,6 +17,7 @@ use crate::process::{Launcher, PATIENCE};
 use crate::server::{Server, federation_name};
 use crate::wire::bytes_of;
 use console::rounds::Rounds;
+use wan::LineSpec;
 
 /// The settings of the benchmark.
 #[derive(Clone, Debug)]
@@ -41,6 +42,8 @@ pub struct Plan {
     pub rate_per_s: Option<f64>,
     /// Longest silence of a server that may still mean work.
     pub patience: Duration,
+    /// The emulated lines of the links of the floor, in order: those of the links of the nodes.
+    pub lines: Vec<LineSpec>,
 }
 
 impl Plan {
@@ -56,6 +59,7 @@ impl Plan {
             objects,
             rate_per_s: None,
             patience: PATIENCE,
+            lines: Vec::new(),
         }
     }
 }
@@ -65,6 +69,8 @@ impl Plan {
 pub struct Latency {
     /// The address of the server.
     pub server: String,
+    /// Links between its nodes that a message crosses.
+    pub links: usize,
     /// How messages travelled.
     pub way: Way,
     /// Number of other objects that existed.
@@ -88,6 +94,7 @@ impl Latency {
     fn new(ring: &Ring<'_>, objects: usize, size: usize) -> Self {
         Self {
             server: ring.server.address().to_owned(),
+            links: ring.server.links(),
             way: ring.way,
             objects,
             rounds: Rounds::new(size),
@@ -114,7 +121,7 @@ pub async fn measure(
     plan: &Plan,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Vec<Latency>, BenchError> {
-    let mut floor = Floor::start(launcher, server.links()).await?;
+    let mut floor = Floor::start(launcher, server.links(), &plan.lines).await?;
     let federation = federation_name("latency");
     let mut rings = Vec::new();
     for server in std::iter::once(server).chain(beside) {

@@ -38,6 +38,7 @@ pub mod groups;
 mod joined;
 pub mod kills;
 pub mod latency;
+mod line;
 pub mod mass;
 mod member;
 pub mod memory;

@@ -55,6 +55,8 @@ pub struct Mass {
     pub objects: usize,
     /// Updates under way.
     pub in_flight: InFlight,
+    /// Links between nodes that a message crosses.
+    pub links: usize,
     /// The round trips of each run.
     pub runs: Vec<Rounds>,
     /// Answers per second in each run.
@@ -86,14 +88,14 @@ pub async fn measure(
     plan: &Plan,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Vec<Mass>, BenchError> {
-    let mut floor = Floor::start(launcher, server.links()).await?;
+    let mut floor = Floor::start(launcher, server.links(), &[]).await?;
     let all = (plan.ways.len() * plan.objects.len() * plan.in_flight.len()) as u64 * plan.runs;
     let (mut results, mut done) = (Vec::new(), 0);
     for &objects in &plan.objects {
         for &way in &plan.ways {
             let federation = format!("{} {}", federation_name("mass"), results.len());
             let mut cases: Vec<Mass> =
-                plan.in_flight.iter().map(|in_flight| Mass::new(way, objects, *in_flight)).collect();
+                plan.in_flight.iter().map(|in_flight| Mass::new(server, way, objects, *in_flight)).collect();
             let mut finished = |runs| {
                 done += runs;
                 progress(done, all);
@@ -114,11 +116,12 @@ pub async fn measure(
 }
 
 impl Mass {
-    fn new(way: Way, objects: usize, in_flight: InFlight) -> Self {
+    fn new(server: &Server, way: Way, objects: usize, in_flight: InFlight) -> Self {
         Self {
             way,
             objects,
             in_flight,
+            links: server.links(),
             runs: Vec::new(),
             answers_per_s: Vec::new(),
             floor: None,

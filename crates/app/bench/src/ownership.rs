@@ -99,7 +99,7 @@ pub async fn measure(launcher: &Launcher, server: &Server, plan: &Plan) -> Resul
     let reassigned = begun.elapsed();
     drop(holder);
 
-    let mut floor = Floor::start(launcher, server.links()).await?;
+    let mut floor = Floor::start(launcher, server.links(), &[]).await?;
     let bytes = message_bytes(0);
     let floor = floor.rounds(0, bytes, WARM_UP as u64, plan.transfers.max(1) as u64).await?;
     taker.leave(&federation).await?;

@@ -25,8 +25,13 @@ use crate::{entities, exchange, federation, floor, grants, objects, ownership, r
 pub fn play(words: &[String]) -> Result<(), BenchError> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
-        ["relay"] => floor::relay(None).map_err(BenchError::system("relay")),
-        ["relay", onward] => floor::relay(Some(onward)).map_err(BenchError::system("relay")),
+        ["relay"] => floor::relay(None, None).map_err(BenchError::system("relay")),
+        ["relay", onward] => floor::relay(Some(onward), None).map_err(BenchError::system("relay")),
+        ["relay", onward, line] => {
+            let line =
+                line.parse().map_err(|error| BenchError::Unusable(format!("line `{line}`: {error}")))?;
+            floor::relay(Some(onward), Some(&line)).map_err(BenchError::system("relay"))
+        }
         ["node", number, groups, join] => serve_node(number, given(join), sharing(groups, None)?),
         ["site-node", number, groups, join] => {
             serve_node(number, given(join), sharing(groups, Some(Topology::Mesh))?)

@@ -6,9 +6,10 @@
 
 use crate::error::BenchError;
 
-pub(crate) fn relay(onward: Option<&str>) -> Vec<String> {
+pub(crate) fn relay(onward: Option<&str>, line: Option<&wan::LineSpec>) -> Vec<String> {
     let mut words = words(["relay"]);
     words.extend(onward.map(str::to_owned));
+    words.extend(line.map(ToString::to_string));
     words
 }
 

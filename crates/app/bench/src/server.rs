@@ -3,9 +3,9 @@
 use crate::error::BenchError;
 use crate::groups::Groups;
 use crate::joined::Joined;
-use crate::process::Launcher;
-use crate::process::Process;
+use crate::process::{Launcher, PATIENCE, Process};
 use crate::role;
+use crate::status::report;
 use crate::usage;
 
 /// The server under test: one that the benchmark starts in a process of its own, a network of such
@@ -15,6 +15,8 @@ pub struct Server {
     /// The addresses of its nodes for federates; never empty.
     addresses: Vec<String>,
     own: Vec<Process>,
+    /// Number of links between the first and the last.
+    links: usize,
 }
 
 impl Server {
@@ -53,7 +55,7 @@ impl Server {
             let launcher = launcher.on_core(cores.first().copied());
             let (process, words) = launcher.start(&role::server()).await?;
             let address = words.first().cloned().unwrap_or_default();
-            return Ok(Self { addresses: vec![address], own: vec![process] });
+            return Ok(Self { addresses: vec![address], own: vec![process], links: 0 });
         }
         let groups = groups.map(Groups::url).transpose()?;
         let (mut own, mut addresses) = (Vec::new(), Vec::new());
@@ -71,17 +73,21 @@ impl Server {
             addresses.push(address);
             own.push(process);
         }
-        Ok(Self { addresses, own })
+        let links = addresses.len() - 1;
+        Ok(Self { addresses, own, links })
     }
 
     /// A running server at `HOST` or `HOST:PORT`.
     pub fn at(address: impl Into<String>) -> Self {
-        Self { addresses: vec![address.into()], own: Vec::new() }
+        Self { addresses: vec![address.into()], own: Vec::new(), links: 0 }
     }
 
-    /// Two running nodes of one network with a link between them: one for each federate of a pair.
-    pub fn between(address: impl Into<String>, far_address: impl Into<String>) -> Self {
-        Self { addresses: vec![address.into(), far_address.into()], own: Vec::new() }
+    /// Two running nodes of one network, one for each federate of a pair. The first is asked how many
+    /// links lead to the other: one if it does not say.
+    pub async fn between(address: impl Into<String>, far_address: impl Into<String>) -> Self {
+        let (address, far) = (address.into(), far_address.into());
+        let links = links_between(&address, &far).await.unwrap_or(1);
+        Self { addresses: vec![address, far], own: Vec::new(), links }
     }
 
     /// Its address for federates: `HOST` or `HOST:PORT`.
@@ -105,9 +111,9 @@ impl Server {
         &self.addresses[self.addresses.len() - 1]
     }
 
-    /// Number of links between the two, in a chain.
+    /// Number of links on the path between the two.
     pub fn links(&self) -> usize {
-        self.addresses.len() - 1
+        self.links
     }
 
     /// Processor time of all its nodes together, in seconds, if the benchmark started it and the
@@ -135,6 +141,14 @@ impl Server {
         })?;
         usage::resident_bytes(own.id())
     }
+}
+
+/// Number of links on the path from the node at one address to that at the other, as the first
+/// reports it.
+async fn links_between(address: &str, far: &str) -> Option<usize> {
+    let far = report(far, PATIENCE).await?.node;
+    let near = report(address, PATIENCE).await?;
+    near.nodes.iter().find(|node| node.name == far && node.reachable).map(|node| node.hops as usize)
 }
 
 /// Starts the role of a node. Returns its process, its address for federates, and its address for

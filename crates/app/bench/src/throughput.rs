@@ -64,7 +64,7 @@ pub async fn measure(
     plan: &Plan,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Vec<Throughput>, BenchError> {
-    let mut floor = Floor::start(launcher, server.links()).await?;
+    let mut floor = Floor::start(launcher, server.links(), &[]).await?;
     let federation = federation_name("throughput");
     let mut subscriber = Member::create(server.address(), &federation).await?;
     subscriber.want(subscriber.ping).await?;

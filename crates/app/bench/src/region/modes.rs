@@ -232,7 +232,7 @@ pub(super) async fn measure(
     plan: &Plan,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<(Vec<ModeCosts>, Rounds), BenchError> {
-    let mut floor = Floor::start(launcher, server.links()).await?;
+    let mut floor = Floor::start(launcher, server.links(), &[]).await?;
     let mut floor_rounds = Rounds::new(plan.size);
     let mut pairs: VecDeque<Pair> = VecDeque::new();
     for mode in Mode::ALL {

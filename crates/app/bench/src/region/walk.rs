@@ -45,7 +45,7 @@ pub(super) async fn measure(
     let watchers = role::region_walkers("region-watchers", server.far_address(), &federation, &scene);
     let mut watchers = launcher.start(&watchers).await?.0;
     watchers.hear("near").await?;
-    let mut floor = Floor::start(launcher, server.links()).await?;
+    let mut floor = Floor::start(launcher, server.links(), &[]).await?;
     let floor = floor.rounds(0, message_bytes(0), FLOOR_WARM_UP, FLOOR_SAMPLES).await?;
     let nothing = || Moves { rounds: Rounds::new(0), cpu_s: Some(0.0) };
     let (mut of_objects, mut of_subscribers) = (nothing(), nothing());

@@ -40,7 +40,7 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: &Args) -> Outcome {
     let mut report = Report::new("bench floor", 1);
-    let mut floor = Floor::start(&launcher()?, 0).await.map_err(failure)?;
+    let mut floor = Floor::start(&launcher()?, 0, &[]).await.map_err(failure)?;
     let mut table = Table::new([
         "payload",
         "message",

@@ -1,5 +1,7 @@
 //! `meshrti bench latency`.
 
+use std::fmt::Write as _;
+
 use bench::Server;
 use bench::exchange::way::Kind;
 use bench::latency::{Latency, Plan, measure};
@@ -7,7 +9,7 @@ use bench::latency::{Latency, Plan, measure};
 use super::suite::ping::loop_of;
 use super::suite::{OutputFlags, WayFlags, finish, latency_rows, method};
 use super::{Target, failure, launcher, size};
-use console::exit::{Outcome, say};
+use console::exit::{Failure, Outcome, say};
 use console::progress::Progress;
 use console::table::{Table, figure};
 
@@ -44,6 +46,9 @@ pub(super) struct Args {
     /// Another server that takes turns with the first, such as another address of it; NEAR,FAR for two nodes
     #[arg(long, value_name = "URL[,FAR]")]
     beside: Vec<String>,
+    /// An emulated line of a link of the floor, such as `delay=33ms`: once for each link on the path, as the nodes have it
+    #[arg(long, value_name = "OPTIONS")]
+    floor_line: Vec<wan::LineSpec>,
     /// Send so many updates per second, answered or not
     #[arg(long, value_name = "PER_SECOND", value_parser = size::parse_rate)]
     rate: Option<f64>,
@@ -68,10 +73,21 @@ pub(super) async fn run(args: &Args) -> Outcome {
         slices: args.slices,
         rate_per_s: args.rate,
         patience: args.way.patience,
+        lines: args.floor_line.clone(),
         ..Plan::new(args.sizes.clone(), objects)
     };
+    if args.floor_line.len() > server.links() {
+        return Err(Failure::wrong_use(format_args!(
+            "--floor-line is given {} times, and {} on the path between the federates",
+            args.floor_line.len(),
+            counted_links(server.links())
+        )));
+    }
     let mut progress = Progress::new("latency");
-    let beside: Vec<Server> = args.beside.iter().map(|urls| another(urls)).collect();
+    let mut beside = Vec::new();
+    for urls in &args.beside {
+        beside.push(another(urls).await);
+    }
     let measured = measure(&launcher, &server, &beside, &plan, |done, all| progress.at(done, all));
     let results = Box::pin(measured).await.map_err(failure)?;
     drop(progress);
@@ -79,14 +95,27 @@ pub(super) async fn run(args: &Args) -> Outcome {
         say(comparison(&results, (beside.len() + 1) * plan.ways.len()));
     }
     let rows = latency_rows("latency", &args.target, &plan, &results);
-    let method = method(loop_of(args.rate), args.warm_up, args.slices);
+    let mut description = loop_of(args.rate).to_owned();
+    if !args.floor_line.is_empty() {
+        let lines: Vec<String> = args.floor_line.iter().map(ToString::to_string).collect();
+        let _ = write!(description, " Links of the floor cross emulated lines: {}.", lines.join("; "));
+    }
+    let method = method(&description, args.warm_up, args.slices);
     finish("bench latency", &args.target, &args.output, &method, &rows)
 }
 
+fn counted_links(links: usize) -> String {
+    match links {
+        0 => "no link is".to_owned(),
+        1 => "one link is".to_owned(),
+        links => format!("{links} links are"),
+    }
+}
+
 /// A server at one URL, or two nodes.
-fn another(urls: &str) -> Server {
+async fn another(urls: &str) -> Server {
     match urls.split_once(',') {
-        Some((near, far)) => Server::between(near, far),
+        Some((near, far)) => Server::between(near, far).await,
         None => Server::at(urls),
     }
 }

@@ -122,8 +122,8 @@ struct Target {
     /// Measure the server at HOST or HOST:PORT, in place of one that is started for it
     #[arg(long, value_name = "HOST")]
     server: Option<String>,
-    /// With --server: where the other federate of a pair connects. Both are nodes of one network with a link between them, and
-    /// the floor is two relays
+    /// With --server: where the other federate of a pair connects. Both are nodes of one network; the floor has a relay for each
+    /// node on the path between them
     #[arg(long, value_name = "HOST", requires = "server")]
     far_server: Option<String>,
     /// Start a chain of so many nodes that are one network, with one federate at each end; the floor is a chain of as
@@ -136,7 +136,7 @@ struct Target {
 impl Target {
     async fn server(&self, launcher: &Launcher) -> Result<Server, Failure> {
         match (&self.server, &self.far_server) {
-            (Some(near), Some(far)) => Ok(Server::between(near, far)),
+            (Some(near), Some(far)) => Ok(Server::between(near, far).await),
             (Some(address), None) => Ok(Server::at(address)),
             (None, _) => Server::chain(launcher, self.nodes.into()).await.map_err(failure),
         }

@@ -59,6 +59,7 @@ pub(in crate::bench) fn latency_rows(
 ) -> Vec<Row> {
     let of = |latency: &Latency| {
         let mut row = row(test, (latency.way, plan.consumers), target, latency.failure.as_ref());
+        row.links = latency.links as u64;
         row.objects = latency.objects as u64;
         row.size_bytes = latency.rounds.size_bytes() as u64;
         row.lost = latency.lost;
@@ -83,6 +84,7 @@ pub(in crate::bench) fn mass_rows(target: &Target, plan: &mass::Plan, results: &
     let harness = harness_us(plan.size);
     let of = |mass: &Mass| {
         let mut row = row("mass", (mass.way, plan.consumers), target, mass.failure.as_ref());
+        row.links = mass.links as u64;
         row.objects = mass.objects as u64;
         row.size_bytes = plan.size as u64;
         row.lost = mass.lost;
