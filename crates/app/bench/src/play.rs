@@ -14,7 +14,7 @@ use crate::kills::nodes;
 use crate::member::{Member, flood, received, reflected};
 use crate::process::{orders, print_line};
 use crate::role::{number, spawned};
-use crate::srmp::population;
+use crate::srmp::{population, table1};
 use crate::{entities, exchange, federation, floor, grants, objects, ownership, region, site};
 
 /// Plays the role named by `words`, which a [`Launcher`](crate::Launcher) of another process has
@@ -57,6 +57,7 @@ pub fn play(words: &[String]) -> Result<(), BenchError> {
         ["publisher", server, federation] => {
             run(spawned(play_publisher(server.to_owned(), federation.to_owned())))
         }
+        ["srmp-objects", group, number, interface] => run(table1::play(group, number, interface)),
         ["srmp-member", group, member, interface, line] => {
             run(population::play(group, member, interface, line))
         }

@@ -65,6 +65,42 @@ fn latency_with_and_without_other_objects() {
 }
 
 /// Two addresses of one server take turns.
+/// The floor crosses the line twice in a round trip, once each way, and the nodes do not.
+#[test]
+fn the_floor_crosses_emulated_lines() {
+    let counts = ["--size", "16", "--samples", "5", "--warm-up", "1", "--slices", "1"];
+    let report = report(&[&["latency", "--nodes", "2", "--floor-line", "delay=20ms"], &counts[..]].concat());
+    let row = &report["rows"][0];
+    assert!(row["floor_p50_us"].as_f64().is_some_and(|us| us >= 40_000.0), "{row}");
+    let notes = report["notes"].to_string();
+    assert!(notes.contains("3 hops each way") && notes.contains("delay=20ms"), "{notes}");
+    let line = ["--floor-line", "delay=1ms"];
+    let output = meshrti(&[&["bench", "latency", "--nodes", "2"], &line[..], &line, &counts].concat());
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    let told = error.contains("--floor-line is given 2 times, and one link is on the path");
+    assert_eq!((output.status.code(), told), (Some(2), true), "{error}");
+}
+
+/// The live objects are those of the simulation: they send the same messages.
+#[test]
+fn table_1_is_sent_live_as_it_is_simulated() {
+    if !loopback::has_multicast() {
+        return;
+    }
+    let report = report(&["srmp", "--table1", "6s", "--seed", "3"]);
+    let rows = report["rows"].as_array().unwrap();
+    let of = |what: &str, key: &str| {
+        let row =
+            rows.iter().find(|row| row["what"] == what).unwrap_or_else(|| panic!("no {what}: {report}"));
+        row[key].as_f64().unwrap_or_else(|| panic!("no {key} in {row}"))
+    };
+    for what in ["mode 0 sent", "mode 1 sent"] {
+        assert_eq!(of(what, "live"), of(what, "simulated"), "{report}");
+    }
+    assert!((80.0..=100.0).contains(&of("mode 0 received, %", "live")), "{report}");
+    assert!(of("mode 1 received, %", "live") > 0.0 && of("mode 0 delay p50, ms", "live") >= 50.0, "{report}");
+}
+
 #[test]
 fn carriers_are_measured_side_by_side() {
     let mut server = Command::new(env!("CARGO_BIN_EXE_meshrti"))

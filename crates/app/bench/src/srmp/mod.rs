@@ -5,12 +5,15 @@
 //! thread, with the same datagrams, as many of them in one system call, and no work except copying
 //! the messages into them. Both take turns. Processor time is counted, not elapsed time, so that
 //! other load of the machine has little effect; the delay of messages ([`delay`]) has to be
-//! measured with the clock. [`population`] is a group of many processes.
+//! measured with the clock. [`population`] is a group of many processes, and [`table1`] that of the
+//! paper's table.
 
 mod bare;
 pub mod delay;
 mod members;
+pub mod objects;
 pub mod population;
+pub mod table1;
 
 use std::time::{Duration, Instant};
 

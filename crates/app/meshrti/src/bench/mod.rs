@@ -14,6 +14,8 @@ mod site;
 mod size;
 mod srmp;
 mod suite;
+#[cfg(feature = "sim")]
+mod table1;
 mod throughput;
 
 use bench::{BenchError, Launcher, Server};

@@ -20,6 +20,7 @@ Examples:
   meshrti bench srmp --size 100 --messages 5000000 --json srmp.json
   meshrti bench srmp --delays 0            only what messages cost
   meshrti bench srmp --members 200 --wan loss=5%           200 processes: does everybody have everything in the end?
+  meshrti bench srmp --table1 30m                          Table 1 of its paper, live, simulated and printed
 
 One thread sends to a group and hears it; the figure is how many messages it sends and hears in a second of its \
 processor. The floor is two bare UDP sockets in the same thread, with datagrams of the same size, as many in one system \
@@ -55,6 +56,14 @@ pub(super) struct Args {
 /// Instead of all that: a group of many processes.
 #[derive(clap::Args)]
 struct Population {
+    #[cfg(feature = "sim")]
+    /// Let the objects of Table 1 of the SRMP paper send for TIME: live, simulated, and as the paper has it
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, conflicts_with = "members")]
+    table1: Option<std::time::Duration>,
+    #[cfg(feature = "sim")]
+    /// With --table1: where the chance of the objects comes from
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "table1")]
+    seed: u64,
     /// Let so many processes be one group, and see whether all have every final value in the end
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(2..=2_000))]
     members: Option<u16>,
@@ -77,7 +86,7 @@ struct Population {
     #[arg(long, value_name = "OPTIONS", requires = "members")]
     wan: Option<wan::Schedule>,
     /// Spread the members over these network namespaces, which `examples/srmp/namespaces.sh` makes
-    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "members")]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
     namespaces: Vec<String>,
 }
 
@@ -112,6 +121,16 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
+    #[cfg(feature = "sim")]
+    if let Some(time) = args.population.table1 {
+        let plan = bench::srmp::table1::Plan {
+            time,
+            seed: args.population.seed,
+            interface: args.interface.clone(),
+            namespaces: args.population.namespaces.clone(),
+        };
+        return block_on(super::table1::run(&plan, &args.json));
+    }
     if let Some(members) = args.population.members {
         return block_on(population(args, members.into()));
     }

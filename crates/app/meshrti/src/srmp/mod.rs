@@ -2,6 +2,8 @@
 
 mod group;
 mod logger;
+#[cfg(feature = "bench")]
+mod objects;
 mod recv;
 mod send;
 mod show;

@@ -31,6 +31,10 @@ pub(super) struct Args {
     /// Print JSON, one object on each line
     #[arg(long)]
     json: bool,
+    /// Of senders with --workload, print no messages but arrivals, delays and losses at the end
+    #[cfg(feature = "bench")]
+    #[arg(long)]
+    statistics: bool,
 }
 
 pub(super) async fn recv(args: &Args) -> Outcome {
@@ -38,21 +42,36 @@ pub(super) async fn recv(args: &Args) -> Outcome {
     if !args.json {
         say(format_args!("{} hears {} from {}", host.member(), host.group(), host.local_address()));
     }
+    #[cfg(feature = "bench")]
+    let mut arrivals = args.statistics.then(bench::srmp::objects::Arrivals::default);
+    #[cfg(feature = "bench")]
+    let mut is_counted = |event: &Event| arrivals.as_mut().is_some_and(|arrivals| arrivals.take(event));
+    #[cfg(not(feature = "bench"))]
+    let mut is_counted = |_: &Event| false;
     let interrupted = tokio::select! {
-        () = print(args, &mut events) => false,
+        () = print(args, &mut events, &mut is_counted) => false,
         () = over(args.time) => false,
         _ = tokio::signal::ctrl_c() => true,
     };
+    #[cfg(feature = "bench")]
+    match (&arrivals, args.json) {
+        (Some(arrivals), true) => super::objects::values(arrivals).into_iter().for_each(say),
+        (Some(arrivals), false) => say(super::objects::text(arrivals)),
+        (None, _) => {}
+    }
     print_counters(&host, args.json);
     host.leave().await;
     Ok(status(interrupted))
 }
 
-async fn print(args: &Args, events: &mut SrmpEvents) {
+/// Prints events, except messages that `is_counted` takes.
+async fn print(args: &Args, events: &mut SrmpEvents, is_counted: &mut impl FnMut(&Event) -> bool) {
     let mut missing = args.count;
     while missing != Some(0) {
         let Some(event) = events.recv().await else { return };
-        if args.json {
+        if is_counted(&event) {
+            // It is in the statistics.
+        } else if args.json {
             say(show::value(&event));
         } else {
             say(show::text(&event));

@@ -25,6 +25,7 @@ Examples:
   meshrti srmp send --mode 2 --to 42                       to member 42, acknowledged
   meshrti srmp send --objects 100 --rate 1000 --size 250   made-up values until Ctrl-C
   meshrti srmp send --mode 1 --objects 5 --count 50        fifty of them
+  meshrti srmp send --workload table1 --time 30m           the simulated objects of the SRMP paper
 
 Members that join later get the newest values only while their sender is there: --linger.")]
 pub(super) struct Args {
@@ -51,6 +52,9 @@ pub(super) struct Args {
     /// Make up values: messages [default: until Ctrl-C]
     #[arg(long, value_name = "N")]
     count: Option<u64>,
+    #[cfg(feature = "bench")]
+    #[command(flatten)]
+    workload: super::objects::Flags,
     /// How long to stay for repairs after the last message
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = humantime::parse_duration)]
     linger: Duration,
@@ -64,6 +68,16 @@ pub(super) async fn send(args: &Args) -> Outcome {
     let (host, mut events) = args.group.open()?;
     if !args.json {
         say(format_args!("{} speaks to {} from {}", host.member(), host.group(), host.local_address()));
+    }
+    #[cfg(feature = "bench")]
+    if args.workload.is_given() {
+        let interrupted = tokio::select! {
+            result = speak(args, &host, &mut events) => { result?; false }
+            _ = tokio::signal::ctrl_c() => true,
+        };
+        recv::print_counters(&host, args.json);
+        host.leave().await;
+        return Ok(status(interrupted));
     }
     let made_up =
         args.rate.is_some() || args.size.is_some() || args.objects.is_some() || args.count.is_some();
@@ -86,6 +100,16 @@ pub(super) async fn send(args: &Args) -> Outcome {
     recv::print_counters(&host, args.json);
     host.leave().await;
     Ok(status(interrupted))
+}
+
+/// Lets simulated objects send.
+#[cfg(feature = "bench")]
+async fn speak(args: &Args, host: &SrmpHost, events: &mut SrmpEvents) -> Result<(), Failure> {
+    let count = args.objects.unwrap_or(super::objects::OBJECTS);
+    let sent = args.workload.speak(host, events, count).await?;
+    say(super::objects::sent_text(sent, args.json));
+    tokio::time::sleep(args.linger).await;
+    Ok(())
 }
 
 fn parse_peer(text: &str) -> Result<Peer, Failure> {

@@ -85,6 +85,10 @@ pub(super) fn counters(host: &SrmpHost) -> Value {
             note(&format!("{way}_mode2"), traffic.mode2);
             note(&format!("{way}_nacks"), traffic.nacks);
         }
+        // The mode 1 messages of this member by kind: new ones, repairs, and copies before anybody asked.
+        note("sent_mode1_new", counters.send.messages);
+        note("sent_mode1_repairs", counters.send.pieces_repaired);
+        note("sent_mode1_copies", counters.send.pieces_copied);
         if let Some(logger) = counters.logger.filter(|_| endpoint.logger().is_some()) {
             note("logger_elections", logger.activations);
             note("logger_nacks", logger.nacks);
