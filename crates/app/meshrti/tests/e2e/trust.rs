@@ -94,7 +94,7 @@ async fn proven_nodes_are_one_network_and_others_stay_out() {
     }
 }
 
-/// What the guide shows: flags, and the folder as `meshrti trust` keeps it.
+/// The commands of the guide: flags, and the folder as `meshrti trust` keeps it.
 #[tokio::test]
 async fn nodes_find_their_files_in_a_folder() {
     let folder = authority(&["A", "B"]);

@@ -47,7 +47,7 @@ pub(crate) enum Way {
     Udp {
         /// The socket.
         socket: Rc<UdpSocket>,
-        /// What proves to the peer that they come from here. Probes share it.
+        /// The proof for the peer that they come from here. Probes share it.
         proof: Rc<Outgoing>,
         /// Longest payload, in bytes.
         mtu: usize,

@@ -1,4 +1,4 @@
-//! What proves that a UDP datagram belongs to a link: a token beside TCP, a key beside TLS.
+//! The proof that a UDP datagram belongs to a link: a token beside TCP, a key beside TLS.
 
 use std::cell::Cell;
 
