@@ -13,6 +13,7 @@
 //! - [`fanout`]: one update to many subscribers, against as many single updates;
 //! - [`memory`]: the cost of idle federates and registered objects for the server;
 //! - [`grants`]: grants of logical time to federates that advance in steps;
+//! - [`joins`]: very many federates that join and leave at once;
 //! - [`objects`]: very many objects of one federate, and their effect on others;
 //! - [`ownership`]: attributes that pass from federate to federate;
 //! - [`region`]: update regions and subscription regions that move;
@@ -26,6 +27,7 @@
 
 mod access;
 mod alarm;
+mod canary;
 pub mod cores;
 pub mod entities;
 mod error;
@@ -36,6 +38,7 @@ pub mod floor;
 pub mod grants;
 pub mod groups;
 mod joined;
+pub mod joins;
 pub mod kills;
 pub mod latency;
 mod line;

@@ -5,28 +5,22 @@
 //! resigns and deletes them, a second owner does the same and is then lost, and a third owner ceases
 //! to publish them. The round trips of the canary show which of these steps held up others.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use federate::Callback;
 use hla::api::ResignAction;
-use tokio::task::JoinHandle;
 
+use crate::canary::Canary;
 use crate::error::BenchError;
-use crate::member::{Member, received, reflected, register, stalled};
-use crate::process::Launcher;
-use crate::process::{PATIENCE, Process, orders, print_line};
+use crate::member::{Member, received, register};
+use crate::process::{Launcher, Process, orders, print_line};
 use crate::role;
 use crate::role::number;
 use crate::server::{Server, federation_name};
 use console::rounds::Rounds;
 
-/// The payload of the canary.
-const VALUE: &[u8] = b"canary";
-/// Pause between two round trips of the canary.
-const BEAT: Duration = Duration::from_millis(5);
 /// Time for which the canary is undisturbed at first.
 const QUIET: Duration = Duration::from_secs(2);
 /// The longest time that one phase may take.
@@ -50,7 +44,6 @@ pub struct Phase {
 ///
 /// # Errors
 /// The server or the system fails or refuses a request.
-/// The server or the system does not what is asked of it.
 pub async fn measure(
     launcher: &Launcher,
     objects: usize,
@@ -71,7 +64,7 @@ async fn run_phases(
     let mut phases = Vec::new();
     progress("undisturbed");
     tokio::time::sleep(QUIET).await;
-    phases.push(canary.phase("undisturbed", 0, QUIET).await);
+    phases.push(Phase { name: "undisturbed", objects: 0, took: QUIET, canary: canary.rounds().await });
 
     let owner = role::owner(server.address(), &federation);
     let mut first = launcher.start(&owner).await?.0;
@@ -83,7 +76,8 @@ async fn run_phases(
             process.send_line(order).await?;
         }
         process.hear_within(word, PHASE_MAX).await?;
-        phases.push(canary.phase(name, objects, begin.elapsed()).await);
+        let took = begin.elapsed();
+        phases.push(Phase { name, objects, took, canary: canary.rounds().await });
         Ok::<(), BenchError>(())
     };
     let register = format!("register {objects}");
@@ -115,74 +109,6 @@ async fn run_phases(
     phase("unpublish", &mut third, "unpublish", "unpublished").await?;
     canary.stop().await?;
     Ok(phases)
-}
-
-/// The federate whose round trips are measured.
-struct Canary {
-    rounds: Rc<RefCell<Vec<Duration>>>,
-    /// The beginning of the round trip in progress.
-    under_way: Rc<Cell<Option<Instant>>>,
-    task: JoinHandle<Result<(), BenchError>>,
-    _echo: Process,
-}
-
-impl Canary {
-    async fn start(launcher: &Launcher, server: &Server, federation: &str) -> Result<Self, BenchError> {
-        let mut member = Member::create(server.address(), federation).await?;
-        let (echo, _) = launcher.start(&role::echo(server.address(), federation)).await?;
-        let (ping, pong) = (member.ping, member.pong);
-        let object = member.offer(ping).await?;
-        member.want(pong).await?;
-        member.await_object(pong).await?;
-        let rounds = Rc::new(RefCell::new(Vec::new()));
-        let under_way = Rc::new(Cell::new(None));
-        let (taken, begun) = (Rc::clone(&rounds), Rc::clone(&under_way));
-        let task = tokio::task::spawn_local(async move {
-            let updates = member.federate.updates();
-            loop {
-                let begin = Instant::now();
-                begun.set(Some(begin));
-                let value = Bytes::from_static(VALUE);
-                updates.update_attribute_values(object, [(ping.attribute, value)], "").await?;
-                let answer = async {
-                    while reflected(received(member.callbacks.recv().await)?).is_none() {}
-                    Ok::<(), BenchError>(())
-                };
-                let answered = tokio::time::timeout(PATIENCE, answer).await;
-                answered.map_err(|_| stalled("an answer to the canary"))??;
-                taken.borrow_mut().push(begin.elapsed());
-                begun.set(None);
-                tokio::time::sleep(BEAT).await;
-            }
-        });
-        Ok(Self { rounds, under_way, task, _echo: echo })
-    }
-
-    /// Counts round trips from now on.
-    fn begin(&self) {
-        self.rounds.borrow_mut().clear();
-    }
-
-    /// The round trips of a phase that has just ended. One that is still in progress belongs to the
-    /// phase, however long it takes.
-    async fn phase(&self, name: &'static str, objects: usize, took: Duration) -> Phase {
-        let end = Instant::now();
-        while self.under_way.get().is_some_and(|begin| begin < end) && !self.task.is_finished() {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-        let mut canary = Rounds::new(VALUE.len());
-        self.rounds.borrow_mut().drain(..).for_each(|round| canary.record(round));
-        Phase { name, objects, took, canary }
-    }
-
-    /// Ends the canary, unless it has failed.
-    async fn stop(self) -> Result<(), BenchError> {
-        if self.task.is_finished() {
-            return self.task.await.map_err(|error| BenchError::Unusable(error.to_string()))?;
-        }
-        self.task.abort();
-        Ok(())
-    }
 }
 
 /// An owner of objects: `register COUNT`, `unpublish` and `resign` are answered when they are done,

@@ -15,7 +15,7 @@ use crate::member::{Member, flood, received, reflected};
 use crate::process::{orders, print_line};
 use crate::role::{number, spawned};
 use crate::srmp::{population, table1};
-use crate::{entities, exchange, federation, floor, grants, objects, ownership, region, site};
+use crate::{entities, exchange, federation, floor, grants, joins, objects, ownership, region, site};
 
 /// Plays the role named by `words`, which a [`Launcher`](crate::Launcher) of another process has
 /// made.
@@ -69,6 +69,7 @@ pub fn play(words: &[String]) -> Result<(), BenchError> {
         ["sinks", server, federation, count] => run(play_sinks(server, federation, number(count)?)),
         ["owner", server, federation] => run(objects::play_owner(server, federation)),
         ["holder", server, federation] => run(ownership::play_holder(server, federation)),
+        ["joiners", server, federation] => run(joins::play_joiners(server, federation)),
         ["late", server, federation] => run(objects::play_late(server, federation)),
         ["steppers", server, federation, count, lookahead, messages, service, order] => {
             let words = [lookahead, messages, service, order].map(str::to_owned);

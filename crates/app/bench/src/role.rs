@@ -89,6 +89,10 @@ pub(crate) fn region_walkers(name: &str, server: &str, federation: &str, scene: 
     [&words([name, server, federation])[..], scene].concat()
 }
 
+pub(crate) fn joiners(server: &str, federation: &str) -> Vec<String> {
+    words(["joiners", server, federation])
+}
+
 pub(crate) fn idlers(server: &str, federation: &str, count: usize) -> Vec<String> {
     words(["idlers", server, federation, &count.to_string()])
 }

@@ -209,6 +209,20 @@ fn everybody_goes_on_while_one_federate_has_very_many_objects() {
     }
 }
 
+#[test]
+fn federates_join_and_leave_at_once() {
+    for nodes in ["1", "2"] {
+        let report = report(&["joins", "--federates", "30", "--within", "20ms", "--nodes", nodes]);
+        let rows = report["rows"].as_array().unwrap();
+        let phases: Vec<_> = rows.iter().map(|row| row["phase"].as_str().unwrap()).collect();
+        assert_eq!(phases, ["undisturbed", "join", "leave", "join again", "leave again"]);
+        for row in &rows[1..] {
+            assert_eq!(row["federates"], 30);
+            assert_numbers(row, &["seconds", "each_p50_ms", "each_p99_ms", "each_max_ms", "canary_max_us"]);
+        }
+    }
+}
+
 /// At one node, and at two where objects and subscribers are at different ones.
 #[test]
 fn updates_reach_those_near_enough_and_nobody_else() {

@@ -3,6 +3,7 @@
 mod fanout;
 mod floor;
 mod grants;
+mod joins;
 mod kills;
 mod latency;
 mod memory;
@@ -65,6 +66,8 @@ enum What {
     Fanout(fanout::Args),
     /// Memory and processor time of the server for idle federates and registered objects
     Memory(memory::Args),
+    /// Very many federates that join and leave at once, and what others notice
+    Joins(joins::Args),
     /// Very many objects of one federate, and what the other federates notice
     Objects(objects::Args),
     /// Attributes that pass from federate to federate
@@ -104,6 +107,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         What::Throughput(args) => block_on(throughput::run(args)),
         What::Fanout(args) => block_on(fanout::run(args)),
         What::Memory(args) => block_on(memory::run(args)),
+        What::Joins(args) => block_on(joins::run(args)),
         What::Objects(args) => block_on(objects::run(args)),
         What::Ownership(args) => block_on(ownership::run(args)),
         What::Region(args) => block_on(region::run(args)),
