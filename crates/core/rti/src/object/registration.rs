@@ -42,7 +42,7 @@ impl Objects {
         let Some(published) = self.federate(publisher).publications.get(&class) else { return false };
         let here = self.federates.values().filter(|federate| federate.handle != publisher);
         let here = here.map(|other| &other.subscriptions);
-        let elsewhere = self.subscribed_elsewhere().map(|(_, subscriptions)| subscriptions);
+        let elsewhere = self.subscribed_elsewhere().map(|(_, remote)| &remote.subscriptions);
         here.chain(elsewhere).any(|subscriptions| {
             self.lineage(class).filter_map(|at| subscriptions.get(&at)).any(|subscribed| {
                 subscribed.iter().any(|(attribute, how)| how.active && published.contains(attribute))

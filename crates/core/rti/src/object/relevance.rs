@@ -3,10 +3,11 @@
 use super::federate::RateId;
 use super::instance::{Instance, Relevance};
 use super::objects::Objects;
+use super::remote_federates::RemoteFederate;
 use super::scope::handle_set;
 use crate::effect::Effects;
 use hla::api::{self, callback_request::CallbackRequest as Callback};
-use hla::handle::{AttributeHandle, FederateHandle, ObjectInstanceHandle};
+use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Objects {
@@ -24,11 +25,13 @@ impl Objects {
             instance.applicable(known.federate, subscribed, attribute)
         });
         // At another node the instance counts as known at the class at which it would be discovered
-        // now, as far as this node can tell. It does not know the regions of that node's federates,
-        // and takes their subscriptions to apply.
-        let elsewhere = self.subscribed_elsewhere().filter_map(|(federate, subscriptions)| {
-            let class = self.candidate_class(federate, subscriptions, instance, |_, _| true)?;
-            subscriptions.get(&class)?.get(&attribute).copied()
+        // now, as far as this node can tell. Of the regions of that node's federates it knows
+        // summaries, which are never narrower.
+        let elsewhere = self.subscribed_elsewhere().filter_map(|(federate, remote)| {
+            let applies = |class, attribute| self.applies_elsewhere(remote, instance, class, attribute);
+            let class = self.candidate_class(federate, &remote.subscriptions, instance, applies)?;
+            let how = remote.subscriptions.get(&class)?.get(&attribute).copied();
+            how.filter(|_| applies(class, attribute))
         });
         for how in here.chain(elsewhere) {
             match how.rate {
@@ -41,6 +44,22 @@ impl Objects {
             }
         }
         highest.map_or(Relevance::OFF, Relevance::at)
+    }
+
+    /// Whether the subscription of an attribute at `class` by a federate of another node applies to the
+    /// regions of an instance.
+    fn applies_elsewhere(
+        &self,
+        remote: &RemoteFederate,
+        instance: &Instance,
+        class: ObjectClassHandle,
+        attribute: AttributeHandle,
+    ) -> bool {
+        let Some(summary) = remote.regions.get(&(class, attribute)) else { return true };
+        let regions = self.regions_of_owned(instance, attribute);
+        // The default region overlaps every region.
+        regions.is_empty()
+            || self.reaches_summary((instance.class, attribute), regions, &[(class, summary.clone())])
     }
 
     fn hertz(&self, rate: RateId) -> f64 {

@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug)]
 pub(crate) struct RemoteFederate {
     node: NodeId,
-    subscriptions: BTreeMap<ObjectClassHandle, ClassSubscription>,
+    pub(super) subscriptions: BTreeMap<ObjectClassHandle, ClassSubscription>,
     /// Summaries of the regions of subscribed attributes. Others are subscribed everywhere.
-    regions: BTreeMap<(ObjectClassHandle, AttributeHandle), RegionSet>,
+    pub(super) regions: BTreeMap<(ObjectClassHandle, AttributeHandle), RegionSet>,
     /// Interaction classes it subscribes, and whether actively.
     interactions: BTreeMap<InteractionClassHandle, bool>,
     /// Summaries of the regions of subscribed interaction classes. Others are subscribed everywhere.
@@ -187,7 +187,9 @@ impl Objects {
                 });
                 let now: ClassSubscription = read.collect();
                 let Some(remote) = self.remote_federate(federate, from) else { return };
-                remote.regions.retain(|&(at, _), _| at != class);
+                let narrowed: BTreeMap<_, _> =
+                    remote.regions.extract_if(.., |&(at, _), _| at == class).collect();
+                let has_moved = narrowed != regions;
                 remote.regions.extend(regions);
                 let before = if now.is_empty() {
                     remote.subscriptions.remove(&class).unwrap_or_default()
@@ -197,6 +199,8 @@ impl Objects {
                 self.remote_version += 1;
                 if before != now {
                     self.subscribed_elsewhere_changed(effects, class);
+                } else if has_moved {
+                    self.review_relevance_below(effects, class);
                 }
             }
             Declaration::Interactions { federate, class, active, regions } => {
@@ -294,11 +298,9 @@ impl Objects {
         subscribed.map(move |remote| remote.interaction_regions.get(&class).unwrap_or(RegionSet::DEFAULT))
     }
 
-    /// The subscriptions of object classes by federates of other nodes.
-    pub(super) fn subscribed_elsewhere(
-        &self,
-    ) -> impl Iterator<Item = (FederateHandle, &BTreeMap<ObjectClassHandle, ClassSubscription>)> {
-        self.remote_federates.iter().map(|(&federate, remote)| (federate, &remote.subscriptions))
+    /// The federates of other nodes that have subscribed classes.
+    pub(super) fn subscribed_elsewhere(&self) -> impl Iterator<Item = (FederateHandle, &RemoteFederate)> {
+        self.remote_federates.iter().map(|(&federate, remote)| (federate, remote))
     }
 
     /// Whether a federate of another node actively subscribes an interaction class at exactly

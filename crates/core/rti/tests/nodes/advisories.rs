@@ -86,3 +86,46 @@ fn scope_follows_ownership_elsewhere() -> Refused {
     }
     Ok(())
 }
+
+/// An owner is advised by the regions of federates at other nodes, as at a single node. Summaries of these
+/// are exact until they move.
+#[test]
+fn updates_are_wanted_elsewhere_where_regions_overlap() -> Refused {
+    for (faults, seed) in [(SOUND, 0), (BAD, 1), (BAD, 2)] {
+        let mut cluster = Cluster::new(2, &["attributeRelevanceAdvisory"], faults, seed);
+        let [a, b] = cluster.join_all();
+        a.publish("C", &["a"])?;
+        let here = b.region("X=0..10")?;
+        b.subscribe_with("C", &[("a", &[here])])?;
+        cluster.settle();
+        let place = a.region("X=50..60")?;
+        a.register_with("C", &[("a", &[place])])?;
+        cluster.settle();
+        assert_eq!(a.callbacks(), NOTHING, "nobody is near");
+        // Either may move.
+        a.shift(place, "X=5..15")?;
+        cluster.settle();
+        assert_eq!(a.callbacks(), ["updatesOn(1, a)"]);
+        a.shift(place, "X=50..60")?;
+        cluster.settle();
+        assert_eq!(a.callbacks(), ["updatesOff(1, a)"]);
+        b.shift(here, "X=50..51")?;
+        cluster.settle();
+        assert_eq!(a.callbacks(), ["updatesOn(1, a)"]);
+        b.shift(here, "X=80..90")?;
+        cluster.settle();
+        assert_eq!(a.callbacks(), ["updatesOff(1, a)"]);
+        // A subscription without regions applies everywhere, and so does an instance without regions.
+        b.subscribe("C", &["a"])?;
+        cluster.settle();
+        assert_eq!(a.callbacks(), ["updatesOn(1, a)"]);
+        b.unsubscribe_class("C")?;
+        cluster.settle();
+        assert_eq!(a.callbacks(), ["updatesOff(1, a)"]);
+        a.register("C")?;
+        cluster.settle();
+        assert_eq!(a.callbacks(), ["updatesOn(2, a)"]);
+        cluster.assert_silent();
+    }
+    Ok(())
+}

@@ -271,6 +271,10 @@ impl Objects {
             gained.push((federate, self.discover(effects, federate, instance)));
         }
         gained.retain(|(_, gained)| !gained.is_empty());
+        // Federates of other nodes may now have these in scope, or no longer.
+        if self.replicated && self.federates.values().any(|federate| federate.switches.attribute_relevance) {
+            all.extend(changed.iter().map(|&(attribute, _)| attribute));
+        }
         self.scope_changed(effects, instance, &gained, &all);
     }
 

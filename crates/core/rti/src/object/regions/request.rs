@@ -55,7 +55,11 @@ impl Objects {
 
     /// The update regions of an attribute: if its owner is here, those that it has associated. The home
     /// need not have told where these are.
-    fn regions_of_owned<'a>(&'a self, object: &'a Instance, attribute: AttributeHandle) -> &'a RegionSet {
+    pub(in crate::object) fn regions_of_owned<'a>(
+        &'a self,
+        object: &'a Instance,
+        attribute: AttributeHandle,
+    ) -> &'a RegionSet {
         let slot = self.class_of(object.class).slot(attribute);
         let owner = slot.and_then(|slot| self.federates.get(&object.attribute(slot).owner));
         let own = owner.map(|owner| owner.distribution.associated(object.handle, attribute));
