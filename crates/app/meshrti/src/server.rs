@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use console::exit::Failure;
-use console::password::PasswordFlag;
+use console::password::{PasswordFlag, TokenFlag};
 use console::trust::TrustFlags;
-use federate::{Callbacks, ConnectError, Federate, Options, plain_text_password};
+use federate::{Callbacks, ConnectError, Federate, Options, bearer_token, plain_text_password};
 use hla::api::RtiConfiguration;
 
 /// How to reach a server.
@@ -17,6 +17,8 @@ pub(crate) struct ServerFlags {
     #[command(flatten)]
     password: PasswordFlag,
     #[command(flatten)]
+    token: TokenFlag,
+    #[command(flatten)]
     trust: TrustFlags,
 }
 
@@ -26,8 +28,13 @@ impl ServerFlags {
         let mut options = Options::new(host);
         options.session.connect_timeout = self.timeout;
         options.tls = self.trust.read()?;
-        let password = self.password.read()?.map(|password| plain_text_password(&password)).transpose();
-        options.credentials = password.map_err(Failure::wrong_use)?;
+        options.credentials = match self.token.read()? {
+            Some(token) => Some(bearer_token(&token)),
+            None => {
+                let password = self.password.read()?.map(|password| plain_text_password(&password));
+                password.transpose().map_err(Failure::wrong_use)?
+            }
+        };
         Ok(options)
     }
 }
@@ -59,8 +66,10 @@ pub(crate) fn unreachable(error: ConnectError) -> Failure {
         ConnectError::Address(_) => Failure::wrong_use(error),
         ConnectError::Tls { .. } => Failure::wrong_use(error)
             .hint("--authority FILE, or MESHRTI_AUTHORITY, names a PEM file with the authorities to trust"),
-        ConnectError::Service { .. } => Failure::bad_news(error)
-            .hint("--password-file FILE, or MESHRTI_PASSWORD, gives the password of a server that has one"),
+        ConnectError::Service { .. } => Failure::bad_news(error).hint(
+            "--password-file FILE, or MESHRTI_PASSWORD, gives the password of a server that has one, and \
+             --token-file FILE, or MESHRTI_TOKEN, a token",
+        ),
         error => Failure::bad_news(error)
             .hint("is a server running there? `meshrti serve` starts one, on port 15164"),
     }

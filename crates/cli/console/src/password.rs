@@ -1,12 +1,14 @@
-//! The password of a server, which never stands on a command line: other users of a machine can
+//! Passwords and tokens for a server, which never stand on a command line: other users of a machine can
 //! read those.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::exit::Failure;
 
 /// The environment variable with the password, for commands and their processes.
 pub const VARIABLE: &str = "MESHRTI_PASSWORD";
+/// The environment variable with the token.
+const TOKEN: &str = "MESHRTI_TOKEN";
 
 /// The option for the password of a server.
 #[derive(clap::Args, Clone, Debug)]
@@ -23,13 +25,36 @@ impl PasswordFlag {
     /// # Errors
     /// The file cannot be read.
     pub fn read(&self) -> Result<Option<String>, Failure> {
-        let Some(path) = &self.password_file else { return Ok(of_environment()) };
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            Failure::wrong_use(format_args!("{}: the password cannot be read: {error}", path.display()))
-        })?;
-        let line = text.strip_suffix('\n').unwrap_or(&text);
-        Ok(Some(line.strip_suffix('\r').unwrap_or(line).to_owned()))
+        self.password_file.as_deref().map_or_else(|| Ok(of_environment()), |path| line(path, "password"))
     }
+}
+
+/// The option for a token that says who is connecting.
+#[derive(clap::Args, Clone, Debug)]
+pub struct TokenFlag {
+    /// File with a JSON Web Token for the server; else it is in MESHRTI_TOKEN
+    #[arg(long, value_name = "FILE", conflicts_with = "password_file")]
+    token_file: Option<PathBuf>,
+}
+
+impl TokenFlag {
+    /// The token, if there is one: the content of the file without the end of its last line, or the
+    /// variable.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read(&self) -> Result<Option<String>, Failure> {
+        self.token_file.as_deref().map_or_else(|| Ok(token_of_environment()), |path| line(path, "token"))
+    }
+}
+
+/// The line in a file, without its end.
+fn line(path: &Path, what: &str) -> Result<Option<String>, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::wrong_use(format_args!("{}: the {what} cannot be read: {error}", path.display()))
+    })?;
+    let line = text.strip_suffix('\n').unwrap_or(&text);
+    Ok(Some(line.strip_suffix('\r').unwrap_or(line).to_owned()))
 }
 
 /// Reads a password: a line of the standard input. A terminal shows `prompt`, and does not show the
@@ -89,6 +114,11 @@ impl Drop for Hidden {
     }
 }
 
+/// The token in the environment, if there is one.
+pub fn token_of_environment() -> Option<String> {
+    std::env::var(TOKEN).ok()
+}
+
 /// The password in the environment, if there is one.
 pub fn of_environment() -> Option<String> {
     std::env::var(VARIABLE).ok()
@@ -107,7 +137,9 @@ mod tests {
             assert_eq!(flag.read().unwrap().as_deref(), Some(password));
         }
         std::fs::remove_file(&path).unwrap();
-        let flag = PasswordFlag { password_file: Some(path) };
+        let flag = PasswordFlag { password_file: Some(path.clone()) };
         assert!(flag.read().unwrap_err().to_string().contains("the password cannot be read"));
+        let flag = TokenFlag { token_file: Some(path) };
+        assert!(flag.read().unwrap_err().to_string().contains("the token cannot be read"));
     }
 }

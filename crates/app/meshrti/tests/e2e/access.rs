@@ -289,6 +289,13 @@ async fn a_token_is_an_account_while_it_lasts() {
             other => panic!("{other:?}"),
         }
     }
+    // Commands take it from a file.
+    let file = folder.write("token", format!("{good}\n"));
+    let ping = |flags: &[&str]| run(&[&["ping", server.address()], flags].concat());
+    let file = file.to_str().expect("UTF-8");
+    assert!(ping(&["--token-file", file]).status.success());
+    assert!(!ping(&[]).status.success());
+    assert!(!ping(&["--token-file", "nowhere"]).status.success());
     // The authority has another key from now on.
     let next = Signer::new();
     folder.write("keys.json", next.keys());
