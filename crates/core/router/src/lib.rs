@@ -75,6 +75,12 @@
 //! twice. Interest and advertisements that go round a loop keep themselves alive, which costs
 //! traffic, not correctness.
 //!
+//! # Nodes
+//!
+//! [`NodeRouters`] are the routers of one process: a single one, or the PopUp, PullDown and Primary of
+//! a triad, with a client for each neighbour. An application that has links to its neighbours needs
+//! nothing else.
+//!
 //! Start at [`Router`] and its contract; the hot path is in `router/forward.rs`.
 
 mod client;
@@ -87,6 +93,7 @@ pub mod frame;
 mod interest;
 mod memory;
 mod message;
+mod node;
 mod outbox;
 mod pipe;
 mod queue;
@@ -110,6 +117,7 @@ pub use memory::{MemoryPipe, pump, pump_noting};
 pub use message::{
     Envelope, Fifos, Interest, Message, MessageId, Origin, Parcel, Priority, RouterId, Wire, WireError,
 };
+pub use node::{ChannelStatus, Delivery, GroupFrame, GroupPipeStatus, NodeRouters, RouterClient};
 pub use queue::Enqueued;
 pub use router::{Event, GROUPS_MAX, Gone, Received, Router, Submitted};
 pub use stats::{DropReason, PipeStats, RouterStats};

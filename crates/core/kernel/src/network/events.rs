@@ -135,8 +135,12 @@ impl Network {
             Ok(terms) => terms,
             Err(why) => return tracing::error!(%neighbour, why, "the terms of a link are not understood"),
         };
-        let flags = if initiator { terms.near } else { terms.far };
-        let flags = if initiator { flags | ClientFlags::PERSISTENT } else { flags };
+        let flags = match self.config.overlay.topology {
+            // In a hypercube every neighbour is above, and ranks decide.
+            TopologyKind::Hypercube => LinkTerms::default().near | ClientFlags::UPPER,
+            _ if initiator => terms.near | ClientFlags::PERSISTENT,
+            _ => terms.far,
+        };
         self.links.path_up(neighbour, via);
         if let Err(error) = self.routers.neighbour_up(now, neighbour, initiator, flags, terms.rank) {
             tracing::error!(%neighbour, %error, "no client for this neighbour");

@@ -10,6 +10,7 @@
 use super::Network;
 use base::{Moment, NodeKey};
 use bytes::Bytes;
+pub use router::{Delivery, GroupFrame};
 use rti::NetTopic;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -87,26 +88,6 @@ pub struct GroupCounts {
     pub emulated_losses: u64,
     /// Datagrams refused because they belong to other groups, are forged, or cannot be decoded.
     pub refused: u64,
-}
-
-/// The way in which a frame is delivered in a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Delivery {
-    /// To all members; it may be lost.
-    BestEffort,
-    /// To all members. They should repair losses among themselves.
-    Reliable,
-    /// To this member, repeated until it acknowledges the frame.
-    Directed(NodeKey),
-}
-
-/// A frame for a group.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GroupFrame {
-    /// The recipients, and how reliably they get it.
-    pub delivery: Delivery,
-    /// The frame.
-    pub frame: Bytes,
 }
 
 /// The state of one group.
@@ -305,7 +286,10 @@ impl Network {
     pub(super) fn group_status(&self) -> Vec<GroupStatus> {
         let mut all = self.groups.status();
         for status in &mut all {
-            self.routers.describe_group(status);
+            if let Some(pipe) = self.routers.group_status(status.group) {
+                (status.reaches, status.waiting) = (pipe.reaches, pipe.waiting);
+                status.sent_messages = pipe.sent_messages;
+            }
         }
         all
     }

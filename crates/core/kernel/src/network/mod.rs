@@ -7,7 +7,6 @@
 //! | `admission`, `membership` | becoming a member, removing dead members |
 //! | `reformation` | the successor of a network that is lost |
 //! | `command_log` | proposals on their way to the replicated log and back |
-//! | `routers` | the routers, with a client for each neighbour |
 //! | `links` | frames in and out |
 //! | `carried` | the contents of frames |
 //! | `groups` | the multicast groups of a site |
@@ -30,7 +29,6 @@ mod info;
 mod links;
 mod membership;
 mod reformation;
-mod routers;
 mod status;
 mod traffic;
 
@@ -38,8 +36,8 @@ pub use carried::FrameKind;
 pub use config::{LinkTarget, LinkTerms, Multicast, NetworkConfig, link_pipe};
 pub use groups::{Delivery, GroupCounts, GroupFrame, GroupInput, GroupOutput, GroupStatus};
 pub use links::{LinkInput, LinkOutput};
-pub use routers::ChannelStatus;
-pub(crate) use routers::RouterClient;
+pub use router::ChannelStatus;
+pub(crate) use router::RouterClient;
 pub use status::{LinkMessages, NetworkStatus, NodeStatus};
 pub use traffic::{LinkCounts, LinkRates, LinkTraffic};
 
@@ -52,9 +50,8 @@ use links::Links;
 use membership::{Membership, Standing};
 use overlay::{ConfigError, Overlay, TopologyKind};
 use reformation::Withheld;
-use routers::Routers;
-use rti::Outgoing;
-use rti::{Completion, NodeId, Rti};
+use router::NodeRouters;
+use rti::{Completion, NetTopic, NodeId, Outgoing, Packet, Rti};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Invalid settings of a network.
@@ -75,7 +72,7 @@ pub(crate) struct Network {
     key: NodeKey,
     overlay: Overlay,
     commands: CommandLog,
-    routers: Routers,
+    routers: NodeRouters<Packet, NetTopic>,
     links: Links,
     groups: Groups,
     membership: Membership,
@@ -174,11 +171,14 @@ impl Network {
             );
         }
         let membership = Membership::new(now, bootstrap, config.node_timeout, config.minority_timeout);
-        let mut routers =
-            Routers::new(now, key, seed.split("routers"), settings.topology, config.pipe.clone());
+        let (routers_seed, pipe) = (seed.split("routers"), config.pipe.clone());
+        let mut routers = match settings.topology {
+            TopologyKind::Mesh => NodeRouters::triad(now, key, routers_seed, pipe),
+            _ => NodeRouters::single(now, key, routers_seed, pipe),
+        };
         let mut groups = 0;
         if let Some(multicast) = config.multicast {
-            match routers.add_groups(now, multicast) {
+            match routers.add_groups(now, multicast.groups, multicast.frame_bytes) {
                 Ok(()) => groups = multicast.groups,
                 Err(error) => tracing::error!(%error, "the multicast groups of this node are not used"),
             }
@@ -372,11 +372,11 @@ impl Network {
             },
             Outgoing::Interest { topic, any } => {
                 self.groups.note(topic, false, any);
-                self.routers.set_interest(now, topic, any);
+                self.routers.set_interest(now, &topic, any);
             }
             Outgoing::Advertise { topic, any } => {
                 self.groups.note(topic, true, any);
-                self.routers.set_advertisement(now, topic, any);
+                self.routers.set_advertisement(now, &topic, any);
             }
         }
     }
@@ -476,7 +476,7 @@ impl Network {
             rti.handle_wanted(now, topic, wanted);
             any = true;
         }
-        while let Some(packet) = self.routers.poll_packet() {
+        while let Some(packet) = self.routers.poll_message() {
             if let Err(error) = rti.handle_packet(now, packet) {
                 tracing::warn!(%error, "a message of another node is not understood");
             }

@@ -22,6 +22,7 @@ pub use run::{Node, runtime};
 
 pub use crate::hub::NodeStats;
 pub use crate::machine::{Input, Machine, Output};
+pub use fedpro::server::{ConnId, Transmit};
 
 #[cfg(test)]
 mod tests;

@@ -1,32 +1,67 @@
 //! The pipes of multicast groups.
 
-use super::Routers;
-use crate::network::Multicast;
-use crate::network::groups::{Delivery, GroupFrame, GroupStatus};
+use super::NodeRouters;
+use crate::message::{Fifos, Interest, Message};
+use crate::{ClientError, ClientId, FrameError, PipeConfig};
 use base::{Moment, NodeKey};
 use bytes::Bytes;
-use router::{ClientError, ClientId, Fifos, FrameError, PipeConfig};
 use std::time::Duration;
 
-impl Routers {
-    /// Adds multicast groups. Must be called before any other method.
+/// The way in which a frame is delivered in a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// To all members; it may be lost.
+    BestEffort,
+    /// To all members. They should repair losses among themselves.
+    Reliable,
+    /// To this member, repeated until it acknowledges the frame.
+    Directed(NodeKey),
+}
+
+/// A frame for a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupFrame {
+    /// The recipients, and how reliably they get it.
+    pub delivery: Delivery,
+    /// The frame.
+    pub frame: Bytes,
+}
+
+/// The state of the pipe of a group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GroupPipeStatus {
+    /// Number of neighbours that the group reaches.
+    pub reaches: usize,
+    /// Messages that wait.
+    pub waiting: usize,
+    /// Messages sent so far.
+    pub sent_messages: u64,
+}
+
+impl<M: Message, I: Interest<Topic = M::Topic>> NodeRouters<M, I> {
+    /// Adds multicast groups, whose frames have at most `frame_bytes_max` bytes. Must be called before
+    /// any other method.
     ///
     /// # Errors
     /// There are too many groups.
-    pub(crate) fn add_groups(&mut self, now: Moment, multicast: Multicast) -> Result<(), ClientError> {
+    pub fn add_groups(
+        &mut self,
+        now: Moment,
+        groups: usize,
+        frame_bytes_max: usize,
+    ) -> Result<(), ClientError> {
         let sender = self.sender();
-        let frame_bytes_max = multicast.frame_bytes;
         // Waiting messages may become obsolete. They wait no longer than they must, and the group's
         // protocol bundles them.
         self.group_pipe = PipeConfig { frame_bytes_max, bundle_wait: Duration::ZERO, ..self.pipe.clone() };
-        for _ in 0..multicast.groups {
+        for _ in 0..groups {
             self.groups.push(self.routers[sender].add_group(now, self.group_pipe.clone())?);
         }
         Ok(())
     }
 
     /// Sets the groups, one bit each, that reach a neighbour.
-    pub(crate) fn set_covered(&mut self, now: Moment, key: NodeKey, groups: u64) {
+    pub fn set_covered(&mut self, now: Moment, key: NodeKey, groups: u64) {
         let sender = self.sender();
         let Some(client) = self.client_at(key, sender) else { return };
         for group in 0..self.groups.len() {
@@ -84,12 +119,7 @@ impl Routers {
     ///
     /// # Errors
     /// The frame cannot be decoded. It has no effect.
-    pub(crate) fn handle_group_frame(
-        &mut self,
-        now: Moment,
-        key: NodeKey,
-        frame: Bytes,
-    ) -> Result<(), FrameError> {
+    pub fn handle_group_frame(&mut self, now: Moment, key: NodeKey, frame: Bytes) -> Result<(), FrameError> {
         let receiver = self.receiver();
         // Members that are not neighbours address others.
         let Some(client) = self.client_at(key, receiver) else { return Ok(()) };
@@ -99,13 +129,13 @@ impl Routers {
     }
 
     /// A group with frames to send. It is named once until drained.
-    pub(crate) fn poll_group_ready(&mut self) -> Option<usize> {
+    pub fn poll_group_ready(&mut self) -> Option<usize> {
         self.groups_ready.pop_front()
     }
 
     /// The next frame for a group: first frames directed at one member, if `directed` allows them,
     /// then reliable messages, then best effort.
-    pub(crate) fn poll_group_frame(
+    pub fn poll_group_frame(
         &mut self,
         now: Moment,
         group: usize,
@@ -140,22 +170,23 @@ impl Routers {
     }
 
     /// Messages sent to groups, including those directed at one member.
-    pub(crate) fn sent_to_groups(&self) -> u64 {
+    pub fn sent_to_groups(&self) -> u64 {
         let router = &self.routers[self.sender()];
         let sent = |pipe: &ClientId| router.pipe_stats(*pipe).map_or(0, |stats| stats.sent_messages);
         self.groups.iter().map(sent).sum::<u64>() + router.stats().directed_messages
     }
 
-    /// Adds the routers' counters of a group.
-    pub(crate) fn describe_group(&self, status: &mut GroupStatus) {
-        let Some(pipe) = self.groups.get(status.group).copied() else { return };
+    /// The state of a group's pipe; `None` if there is no such group.
+    pub fn group_status(&self, group: usize) -> Option<GroupPipeStatus> {
+        let pipe = *self.groups.get(group)?;
         let router = &self.routers[self.sender()];
         let covered = |key: &NodeKey| {
-            self.client_at(*key, self.sender())
-                .is_some_and(|client| router.covered(client) & 1 << status.group != 0)
+            self.client_at(*key, self.sender()).is_some_and(|client| router.covered(client) & 1 << group != 0)
         };
-        status.reaches = self.neighbours.keys().filter(|key| covered(key)).count();
-        status.waiting = router.queued(pipe).map_or(0, |(messages, _)| messages);
-        status.sent_messages = router.pipe_stats(pipe).map_or(0, |stats| stats.sent_messages);
+        Some(GroupPipeStatus {
+            reaches: self.neighbours.keys().filter(|key| covered(key)).count(),
+            waiting: router.queued(pipe).map_or(0, |(messages, _)| messages),
+            sent_messages: router.pipe_stats(pipe).map_or(0, |stats| stats.sent_messages),
+        })
     }
 }

@@ -1,30 +1,33 @@
 //! The routers of one node: a single one, or the three of a triad (MeshRouter, figure 4), with a
-//! client for each neighbour.
+//! client for each neighbour and one for the application.
 
 mod groups;
 
+pub use groups::{Delivery, GroupFrame, GroupPipeStatus};
+
+use crate::message::{Fifos, Interest, Message, Origin, Priority, RouterId};
+use crate::router::{Event, Router};
+use crate::stats::{PipeStats, RouterStats};
+use crate::{
+    ClientConfig, ClientError, ClientFlags, ClientId, ClientKind, FrameError, LinkChange, MemoryPipe,
+    PipeConfig, RouterConfig, pump, pump_noting,
+};
 use base::{Moment, NodeKey, Seed};
 use bytes::Bytes;
-use overlay::TopologyKind;
-use router::{
-    ClientConfig, ClientError, ClientFlags, ClientId, ClientKind, Event, Fifos, FrameError, LinkChange,
-    MemoryPipe, Origin, PipeConfig, PipeStats, Priority, Router, RouterConfig, RouterId, RouterStats, pump,
-    pump_noting,
-};
-use rti::{NetTopic, Packet};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-/// Index of the router by which federates' messages enter.
+/// Index of the router by which the messages of the application enter.
 const PRIMARY: usize = 0;
 const POP_UP: usize = 1;
 const PULL_DOWN: usize = 2;
 
-/// The overlay detects silent links. A router of a node therefore never gives up a link by itself.
+/// The layer that reports neighbours detects silent links. A router of a node therefore never gives
+/// up a link by itself.
 const NEVER: Duration = Duration::from_secs(u32::MAX as u64);
 
 /// A client of one of the node's routers: (router, client).
-pub(crate) type RouterClient = (usize, ClientId);
+pub type RouterClient = (usize, ClientId);
 
 /// The client that represents one channel of a link to a neighbour.
 #[derive(Clone, Copy, Debug)]
@@ -55,13 +58,24 @@ pub struct ChannelStatus {
     pub stats: PipeStats,
 }
 
-/// The routers of one node.
-pub(crate) struct Routers {
-    kind: TopologyKind,
-    routers: Vec<Router<Packet, NetTopic>>,
+/// The routers of one node, with a client for each neighbour.
+///
+/// The caller reports neighbours as paths to them come and go, passes in the frames that arrive, and
+/// pulls frames when a path can take them. The application declares its interests, publishes
+/// messages and polls those of other nodes. A machine without sockets, clocks and threads.
+///
+/// # Contract
+/// After any call with `now`, poll [messages](Self::poll_message), [interests](Self::poll_wanted),
+/// [relieved pipes](Self::poll_relieved), [overflows](Self::poll_overflow) and
+/// [ready neighbours](Self::poll_ready) until there are none, and call
+/// [`handle_timeout`](Self::handle_timeout) at [`poll_timeout`](Self::poll_timeout).
+#[derive(Debug)]
+pub struct NodeRouters<M: Message, I: Interest<Topic = M::Topic>> {
+    /// One, or the Primary, the PopUp and the PullDown of a triad.
+    routers: Vec<Router<M, I>>,
     pipes: Vec<MemoryPipe>,
-    /// The client that represents this node's services, at the Primary.
-    services: ClientId,
+    /// The client that represents the application of this node, at the Primary.
+    application: ClientId,
     pipe: PipeConfig,
     group_pipe: PipeConfig,
     neighbours: BTreeMap<NodeKey, Vec<Attachment>>,
@@ -76,28 +90,34 @@ pub(crate) struct Routers {
     directed: BTreeMap<ClientId, NodeKey>,
     /// Directed pipes with waiting frames, each with the group that carries them.
     directed_ready: BTreeSet<(usize, ClientId)>,
-    wanted: VecDeque<(NetTopic, bool)>,
+    wanted: VecDeque<(I, bool)>,
     /// Reliable messages in transit that found no room in the pipe to a neighbour.
     overflows: VecDeque<(NodeKey, Priority)>,
 }
 
-impl Routers {
-    /// The routers of the node `key` in a network of this kind. `pipe` configures the clients of
-    /// neighbours.
-    pub(crate) fn new(now: Moment, key: NodeKey, seed: Seed, kind: TopologyKind, pipe: PipeConfig) -> Self {
-        let routers = if kind == TopologyKind::Mesh { 3 } else { 1 };
-        let mut routers: Vec<_> = (0..routers).map(|place| Router::new(config(key, seed, place))).collect();
-        let mut pipes = Vec::new();
-        if kind == TopologyKind::Mesh {
-            pipes = triad(now, &mut routers).expect("three fresh routers have room for each other");
-        }
-        let services =
+impl<M: Message, I: Interest<Topic = M::Topic>> NodeRouters<M, I> {
+    /// The single router of the node `key`, for trees, graphs and hypercubes. `pipe` configures the
+    /// clients of neighbours.
+    pub fn single(now: Moment, key: NodeKey, seed: Seed, pipe: PipeConfig) -> Self {
+        Self::new(now, vec![Router::new(config(key, seed, PRIMARY))], Vec::new(), pipe)
+    }
+
+    /// The triad of the node `key`, for a mesh in which every node is a neighbour of all others.
+    /// `pipe` configures the clients of neighbours.
+    pub fn triad(now: Moment, key: NodeKey, seed: Seed, pipe: PipeConfig) -> Self {
+        let places = [PRIMARY, POP_UP, PULL_DOWN];
+        let mut routers: Vec<_> = places.map(|place| Router::new(config(key, seed, place))).into();
+        let pipes = triad(now, &mut routers).expect("three fresh routers have room for each other");
+        Self::new(now, routers, pipes, pipe)
+    }
+
+    fn new(now: Moment, mut routers: Vec<Router<M, I>>, pipes: Vec<MemoryPipe>, pipe: PipeConfig) -> Self {
+        let application =
             routers[PRIMARY].add_client(now, ClientConfig::advised()).expect("it is the first client");
         Self {
-            kind,
             routers,
             pipes,
-            services,
+            application,
             group_pipe: pipe.clone(),
             pipe,
             neighbours: BTreeMap::new(),
@@ -113,19 +133,23 @@ impl Routers {
         }
     }
 
+    fn is_triad(&self) -> bool {
+        self.routers.len() > 1
+    }
+
     /// Bytes that wait in all pipes.
-    pub(super) fn queued_bytes(&self) -> usize {
+    pub fn queued_bytes(&self) -> usize {
         self.routers.iter().map(Router::queued_bytes).sum()
     }
 
     /// Index of the router that sends to neighbours.
     fn sender(&self) -> usize {
-        if self.kind == TopologyKind::Mesh { POP_UP } else { PRIMARY }
+        if self.is_triad() { POP_UP } else { PRIMARY }
     }
 
     /// Index of the router that receives from neighbours.
     fn receiver(&self) -> usize {
-        if self.kind == TopologyKind::Mesh { PULL_DOWN } else { PRIMARY }
+        if self.is_triad() { PULL_DOWN } else { PRIMARY }
     }
 
     fn client_at(&self, key: NodeKey, router: usize) -> Option<ClientId> {
@@ -133,11 +157,13 @@ impl Routers {
         attachments.iter().find(|attachment| attachment.router == router).map(|attachment| attachment.client)
     }
 
-    /// Adds a neighbour, or replaces its former clients. `initiator`: this node made the link.
+    /// Adds a neighbour, or replaces its former clients. `initiator`: this node made the link. `flags`
+    /// and `rank` are those of the client that represents the neighbour. A triad has its own: all
+    /// neighbours are above it, a sink of its PopUp and a source of its PullDown.
     ///
     /// # Errors
     /// The routers have no room for another client.
-    pub(crate) fn neighbour_up(
+    pub fn neighbour_up(
         &mut self,
         now: Moment,
         key: NodeKey,
@@ -146,15 +172,14 @@ impl Routers {
         rank: u8,
     ) -> Result<(), ClientError> {
         self.neighbour_down(now, key);
-        let both = ClientFlags::SOURCE | ClientFlags::SINK;
         let (source, sink, upper) = (ClientFlags::SOURCE, ClientFlags::SINK, ClientFlags::UPPER);
+        // The channel of each PopUp has the number of its end, so that both ends agree.
         let own_pop_up = if initiator { 1 } else { 2 };
-        let plan: Vec<(u8, usize, ClientFlags)> = match self.kind {
-            TopologyKind::Mesh => {
+        let plan = match self.is_triad() {
+            true => {
                 vec![(own_pop_up, POP_UP, sink | upper), (3 - own_pop_up, PULL_DOWN, source | upper)]
             }
-            TopologyKind::Hypercube => vec![(1, PRIMARY, both | upper)],
-            TopologyKind::Tree | TopologyKind::Graph => vec![(1, PRIMARY, flags)],
+            false => vec![(1, PRIMARY, flags)],
         };
         let mut attachments = Vec::new();
         for (channel, router, flags) in plan {
@@ -170,7 +195,7 @@ impl Routers {
     }
 
     /// Removes a neighbour and the messages that wait for it.
-    pub(crate) fn neighbour_down(&mut self, now: Moment, key: NodeKey) {
+    pub fn neighbour_down(&mut self, now: Moment, key: NodeKey) {
         let Some(attachments) = self.neighbours.remove(&key) else { return };
         self.end_directed(now, key);
         for Attachment { router, client, .. } in attachments {
@@ -182,7 +207,7 @@ impl Routers {
     }
 
     /// Neighbours at this moment.
-    pub(crate) fn neighbours(&self) -> impl Iterator<Item = NodeKey> + '_ {
+    pub fn neighbours(&self) -> impl Iterator<Item = NodeKey> + '_ {
         self.neighbours.keys().copied()
     }
 
@@ -191,7 +216,7 @@ impl Routers {
     ///
     /// # Errors
     /// The neighbour broke the protocol: end the link.
-    pub(crate) fn handle_frame(
+    pub fn handle_frame(
         &mut self,
         now: Moment,
         key: NodeKey,
@@ -200,8 +225,8 @@ impl Routers {
         datagram: bool,
     ) -> Result<(), FrameError> {
         let attachments = self.neighbours.get(&key).map(Vec::as_slice).unwrap_or_default();
-        // One end has just begun or ceased to use the link. The stream layer above requests again
-        // what is lost.
+        // One end has just begun or ceased to use the link. A layer above may request again what is
+        // lost.
         let Some(&Attachment { router, client, .. }) =
             attachments.iter().find(|attachment| attachment.channel == channel)
         else {
@@ -216,12 +241,12 @@ impl Routers {
         Ok(())
     }
 
-    /// Sends a message of this node's services to all interested nodes. Returns the congested pipes
-    /// in which it waits and from which it must not be dropped: pause its sender until each of them
-    /// is [relieved](Routers::poll_relieved).
-    pub(crate) fn publish(&mut self, now: Moment, packet: Packet) -> Vec<RouterClient> {
+    /// Sends a message of the application to all interested nodes. Returns the congested pipes in
+    /// which it waits and from which it must not be dropped: pause its sender until each of them is
+    /// [relieved](Self::poll_relieved).
+    pub fn publish(&mut self, now: Moment, message: M) -> Vec<RouterClient> {
         let mut waits_in = Vec::new();
-        match self.routers[PRIMARY].submit(now, self.services, packet) {
+        match self.routers[PRIMARY].submit(now, self.application, message) {
             Ok(done) => waits_in.extend(done.waits_in.iter().map(|client| (PRIMARY, *client))),
             Err(error) => tracing::error!(%error, "a message of this node was not sent"),
         }
@@ -238,50 +263,46 @@ impl Routers {
         waits_in
     }
 
-    /// Declares or withdraws an interest of this node's services.
-    pub(crate) fn set_interest(&mut self, now: Moment, topic: NetTopic, any: bool) {
-        if let Err(error) = self.routers[PRIMARY].set_interest(now, self.services, topic, any) {
-            tracing::error!(%error, ?topic, "interest of this node not declared");
+    /// Declares or withdraws an interest of the application.
+    pub fn set_interest(&mut self, now: Moment, interest: &I, any: bool) {
+        let result = self.routers[PRIMARY].set_interest(now, self.application, interest.clone(), any);
+        if let Err(error) = result {
+            tracing::error!(%error, ?interest, "interest of this node not declared");
         }
         self.settle(now);
     }
 
-    /// Declares or withdraws an advertisement: the topic may be sent by this node's services.
-    pub(crate) fn set_advertisement(&mut self, now: Moment, topic: NetTopic, any: bool) {
-        if let Err(error) = self.routers[PRIMARY].set_advertisement(now, self.services, topic, any) {
-            tracing::error!(%error, ?topic, "advertisement of this node not declared");
+    /// Declares or withdraws an advertisement: the application may send what it matches.
+    pub fn set_advertisement(&mut self, now: Moment, advertisement: &I, any: bool) {
+        let router = &mut self.routers[PRIMARY];
+        if let Err(error) = router.set_advertisement(now, self.application, advertisement.clone(), any) {
+            tracing::error!(%error, ?advertisement, "advertisement of this node not declared");
         }
         self.settle(now);
     }
 
-    /// A message for this node's services.
-    pub(crate) fn poll_packet(&mut self) -> Option<Packet> {
-        self.routers[PRIMARY].poll_message(self.services)
+    /// A message for the application.
+    pub fn poll_message(&mut self) -> Option<M> {
+        self.routers[PRIMARY].poll_message(self.application)
     }
 
-    /// A change of the other nodes' interest in a topic of this node's services.
-    pub(crate) fn poll_wanted(&mut self) -> Option<(NetTopic, bool)> {
+    /// A change of the other nodes' interest: whether any of them has it now.
+    pub fn poll_wanted(&mut self) -> Option<(I, bool)> {
         self.wanted.pop_front()
     }
 
     /// A neighbour whose pipe had no room for a reliable message in transit.
-    pub(crate) fn poll_overflow(&mut self) -> Option<(NodeKey, Priority)> {
+    pub fn poll_overflow(&mut self) -> Option<(NodeKey, Priority)> {
         self.overflows.pop_front()
     }
 
     /// A neighbour for which frames wait. It is named once until drained.
-    pub(crate) fn poll_ready(&mut self) -> Option<NodeKey> {
+    pub fn poll_ready(&mut self) -> Option<NodeKey> {
         self.ready.pop_front()
     }
 
     /// The next frame for a neighbour, from the given FIFOs, and its channel.
-    pub(crate) fn poll_frame(
-        &mut self,
-        now: Moment,
-        key: NodeKey,
-        fifos: Fifos,
-        max: usize,
-    ) -> Option<(u8, Bytes)> {
+    pub fn poll_frame(&mut self, now: Moment, key: NodeKey, fifos: Fifos, max: usize) -> Option<(u8, Bytes)> {
         let (attachments, routers) = (self.neighbours.get(&key)?, &mut self.routers);
         let next = attachments.iter().find_map(|attachment| {
             let router = &mut routers[attachment.router];
@@ -292,22 +313,22 @@ impl Routers {
     }
 
     /// Whether a pipe has exceeded its high-water mark.
-    pub(crate) fn is_congested(&self, (router, client): RouterClient) -> bool {
+    pub fn is_congested(&self, (router, client): RouterClient) -> bool {
         self.routers[router].is_congested(client)
     }
 
     /// A pipe that is no longer congested, or has been removed.
-    pub(crate) fn poll_relieved(&mut self) -> Option<RouterClient> {
+    pub fn poll_relieved(&mut self) -> Option<RouterClient> {
         self.relieved.pop_front()
     }
 
-    /// When [`Routers::handle_timeout`] is due.
-    pub(crate) fn poll_timeout(&self) -> Option<Moment> {
+    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    pub fn poll_timeout(&self) -> Option<Moment> {
         self.routers.iter().filter_map(Router::poll_timeout).min()
     }
 
     /// Lets the routers do their timed work, such as sending a bundle that has waited long enough.
-    pub(crate) fn handle_timeout(&mut self, now: Moment) {
+    pub fn handle_timeout(&mut self, now: Moment) {
         for router in &mut self.routers {
             router.handle_timeout(now);
         }
@@ -355,7 +376,7 @@ impl Routers {
     }
 
     /// Counters of each router of the node, with its role.
-    pub(crate) fn stats(&self) -> Vec<(&'static str, RouterStats)> {
+    pub fn stats(&self) -> Vec<(&'static str, RouterStats)> {
         self.routers
             .iter()
             .enumerate()
@@ -364,13 +385,13 @@ impl Routers {
     }
 
     /// Messages received from all neighbours.
-    pub(crate) fn received_messages(&self) -> u64 {
+    pub fn received_messages(&self) -> u64 {
         // Only neighbours send to this router through pipes.
         self.routers[self.receiver()].stats().received_messages
     }
 
     /// Messages sent to a neighbour.
-    pub(crate) fn sent_to(&self, key: NodeKey) -> u64 {
+    pub fn sent_to(&self, key: NodeKey) -> u64 {
         let attachments = self.neighbours.get(&key).into_iter().flatten();
         let stats = attachments
             .filter_map(|attachment| self.routers[attachment.router].pipe_stats(attachment.client));
@@ -378,7 +399,7 @@ impl Routers {
     }
 
     /// The channels to a neighbour.
-    pub(crate) fn channels(&self, key: NodeKey) -> Vec<ChannelStatus> {
+    pub fn channels(&self, key: NodeKey) -> Vec<ChannelStatus> {
         let attachments = self.neighbours.get(&key).map(Vec::as_slice).unwrap_or_default();
         let status = |attachment: &Attachment| {
             let router = &self.routers[attachment.router];
@@ -398,11 +419,11 @@ impl Routers {
     }
 
     fn role(&self, place: usize) -> &'static str {
-        match (self.kind, place) {
-            (TopologyKind::Mesh, POP_UP) => "PopUp",
-            (TopologyKind::Mesh, PULL_DOWN) => "PullDown",
-            (TopologyKind::Mesh, _) => "Primary",
-            _ => "router",
+        match place {
+            _ if !self.is_triad() => "router",
+            POP_UP => "PopUp",
+            PULL_DOWN => "PullDown",
+            _ => "Primary",
         }
     }
 }
@@ -420,9 +441,12 @@ fn config(key: NodeKey, seed: Seed, place: usize) -> RouterConfig {
     config
 }
 
-/// Joins a Primary with its PopUp and its PullDown. Messages of federates go up to the PopUp;
+/// Joins a Primary with its PopUp and its PullDown. Messages of the application go up to the PopUp;
 /// messages from the mesh come down from the PullDown.
-fn triad(now: Moment, routers: &mut [Router<Packet, NetTopic>]) -> Result<Vec<MemoryPipe>, ClientError> {
+fn triad<M: Message, I: Interest<Topic = M::Topic>>(
+    now: Moment,
+    routers: &mut [Router<M, I>],
+) -> Result<Vec<MemoryPipe>, ClientError> {
     let (source, sink, upper) = (ClientFlags::SOURCE, ClientFlags::SINK, ClientFlags::UPPER);
     let mut join = |primary: ClientFlags, place: usize, other: ClientFlags| {
         let a = routers[PRIMARY].add_client(now, ClientConfig::memory(primary))?;
