@@ -25,7 +25,6 @@ use console::report::{JsonFlag, Report};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  meshrti status
   meshrti status tls://sim-host --json
   meshrti status --time          # who waits for whom in logical time
   meshrti status --time --federation Range --watch 500ms
@@ -33,7 +32,7 @@ Examples:
   meshrti status --regions                  # the regions of the federates of this node
 
 Any node of a network can be asked: it knows all nodes and links.
-Exit status: 0 the server answers, 1 it does not, or is a node without contact to a majority of its network.")]
+Exit status: 0 the server answers, 1 it does not, or lacks contact to a majority of its network.")]
 pub(crate) struct Args {
     /// The server: HOST, HOST:PORT (default port 15164), or a URL of either
     #[arg(default_value = "localhost")]

@@ -18,9 +18,9 @@ use console::table::{Table, figure};
 #[command(after_help = "\
 Examples:
   meshrti bench latency
-  meshrti bench latency --size 16 --objects 10,100000     whether objects that merely exist cost anything
+  meshrti bench latency --size 16 --objects 10,100000     the cost of objects that exist
   meshrti bench latency --against paper --size 128 --ddm off,one-region
-  meshrti bench latency --rate 5000 --size 128            under load: 5,000 updates a second, answered or not
+  meshrti bench latency --rate 5000 --size 128            updates that do not wait
   meshrti bench latency --server tcp://sim-host --beside tls://sim-host    the price of encryption
 
 BMLatency of the RTI benchmark suite: a federate updates an object with data and a time stamp, a federate in another \
