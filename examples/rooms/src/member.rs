@@ -84,7 +84,7 @@ impl Member {
         true
     }
 
-    /// Takes no more commands, and closes when the waiting lines are written.
+    /// From now on it takes no commands. It closes once the waiting lines are written.
     pub(crate) fn finish(&mut self) {
         self.end.get_or_insert(End::Finished);
     }

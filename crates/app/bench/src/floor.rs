@@ -2,9 +2,9 @@
 //!
 //! There are three processes, as with an RTI: this one, a relay, and the far end. All use blocking
 //! threads, `TCP_NODELAY` and plain reads and writes. The relay writes everything that it reads,
-//! with one thread for each direction, and one more for an emulated line. No
-//! server that has to parse messages, and to serve many federates from one thread, can be faster; the
-//! question is how close it comes.
+//! with one thread for each direction, and one more for an emulated line. No server that has to parse
+//! messages, and to serve many federates from one thread, can be faster; the question is how close it
+//! comes.
 
 use std::collections::VecDeque;
 use std::io::{Read as _, Write as _};

@@ -99,15 +99,25 @@ impl Member {
     /// execution if no federate is left in it.
     pub(crate) async fn leave(self, federation: &str) -> Result<(), BenchError> {
         let Self { federate, callbacks, .. } = self;
-        federate.resign_federation_execution(ResignAction::DeleteObjectsThenDivest).await?;
-        match federate.destroy_federation_execution(federation).await {
-            Err(error) if !error.is(Exception::FederatesCurrentlyJoined) => return Err(error.into()),
-            _ => {}
-        }
-        federate.disconnect().await?;
-        drop(callbacks);
-        Ok(())
+        leave(federate, callbacks, federation).await
     }
+}
+
+/// Lets a federate resign, delete its objects and divest what it owns of others. The federation execution
+/// is destroyed if no federate is left in it.
+pub(crate) async fn leave(
+    federate: Federate,
+    callbacks: Callbacks,
+    federation: &str,
+) -> Result<(), BenchError> {
+    federate.resign_federation_execution(ResignAction::DeleteObjectsThenDivest).await?;
+    match federate.destroy_federation_execution(federation).await {
+        Err(error) if !error.is(Exception::FederatesCurrentlyJoined) => return Err(error.into()),
+        _ => {}
+    }
+    federate.disconnect().await?;
+    drop(callbacks);
+    Ok(())
 }
 
 /// The class of entities.

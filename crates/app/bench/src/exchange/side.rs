@@ -2,9 +2,8 @@
 
 use bytes::Bytes;
 use federate::{Callback, Callbacks, Federate, LogicalClock, Updates, fom};
-use hla::Exception;
 use hla::api::{
-    AttributeHandleValueMap, JoinResult, ParameterHandleValueMap, RangeBounds, ResignAction,
+    AttributeHandleValueMap, JoinResult, ParameterHandleValueMap, RangeBounds,
     SendDirectedInteractionRequest, SendDirectedInteractionWithTimeRequest, SendInteractionRequest,
     SendInteractionWithRegionsAndTimeRequest, SendInteractionWithRegionsRequest,
     SendInteractionWithTimeRequest, SetRangeBoundsRequest, UpdateAttributeValuesRequest,
@@ -19,6 +18,7 @@ use hla::time::{LogicalTime, LogicalTimeInterval};
 use super::way::{Ddm, Kind, Order, Way};
 use crate::access::measured_options;
 use crate::error::BenchError;
+use crate::member::leave;
 
 /// The object model of the exchange.
 const FOM: &str = include_str!("../../foms/MeshRTI-Latency.xml");
@@ -410,14 +410,7 @@ impl Side {
     /// Resigns, and destroys the federation execution if nobody is left in it.
     pub(super) async fn leave(self, federation: &str) -> Result<(), BenchError> {
         let Self { federate, callbacks, .. } = self;
-        federate.resign_federation_execution(ResignAction::DeleteObjectsThenDivest).await?;
-        match federate.destroy_federation_execution(federation).await {
-            Err(error) if !error.is(Exception::FederatesCurrentlyJoined) => return Err(error.into()),
-            _ => {}
-        }
-        federate.disconnect().await?;
-        drop(callbacks);
-        Ok(())
+        leave(federate, callbacks, federation).await
     }
 }
 
