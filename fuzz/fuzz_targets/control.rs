@@ -20,7 +20,7 @@ use rti::{Command, Config, ControlPlane, FomLimits, ModuleText, NoFoms, NodeId, 
 const SMALL: &[u8] = include_bytes!("small.xml");
 
 /// The version of a command's wire form.
-const VERSION: u8 = 2;
+const VERSION: u8 = 4;
 
 /// A state as large as this is more than an input can have caused.
 const SNAPSHOT_MAX: usize = 4 << 20;
@@ -73,6 +73,8 @@ impl World {
                 modules: Vec::new(),
                 known: None,
                 node: NodeId(u16::from(node) + 1),
+                host: String::new(),
+                designators: Vec::new(),
             };
             world.commit(node, &join.to_bytes());
         }
@@ -168,8 +170,10 @@ fn with_sound_modules(entry: &[u8]) -> Bytes {
         Ok(Command::Create { federation, time, directive, .. }) => {
             Command::Create { federation, mim: None, modules: small(), time, directive }.to_bytes()
         }
-        Ok(Command::Join { federation, name, federate_type, known, node, .. }) => {
-            Command::Join { federation, name, federate_type, modules: small(), known, node }.to_bytes()
+        Ok(Command::Join { federation, name, federate_type, known, node, host, designators, .. }) => {
+            let modules = small();
+            Command::Join { federation, name, federate_type, modules, known, node, host, designators }
+                .to_bytes()
         }
         _ => Bytes::copy_from_slice(entry),
     }

@@ -118,6 +118,8 @@ impl World {
             modules: Vec::new(),
             known: None,
             node: HOSTILE,
+            host: String::new(),
+            designators: Vec::new(),
         };
         world.commit(2, &join);
         for topic in MODEL.topics {

@@ -385,6 +385,8 @@ impl Kernel {
         self.endpoint.set_linger(now, key, self.config.unjoined_window);
         if let Err(error) = self.rti.open(now, caller) {
             self.endpoint.end(now, key, EndReason::Closed(error.to_string().into()));
+        } else if let Some(address) = self.endpoint.address(key) {
+            self.rti.set_host(caller, &address.to_string());
         }
     }
 

@@ -26,4 +26,6 @@ pub(crate) struct Caller {
     pub(crate) evolved: bool,
     /// Its account, which decides what it may do; `None`: it may do anything.
     pub(crate) account: Option<Arc<Account>>,
+    /// The host that it runs on, as far as the driver knows; otherwise empty.
+    pub(crate) host: Box<str>,
 }

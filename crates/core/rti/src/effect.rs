@@ -9,11 +9,14 @@ use crate::control::{Command, ExecutionId, NodeId, PublishedClass};
 use crate::delivery::Arrival;
 use crate::proposal::{Completion, Proposal};
 use crate::time::TimeInput;
-use crate::wire::{Declaration, ObjectMessage, OwnershipRequest, StreamEvent};
+pub(crate) use crate::wire::Asked;
+use crate::wire::{Declaration, ObjectMessage, OwnershipRequest, StreamEvent, Values};
 use base::Moment;
 use hla::api::{CallbackRequest, Message as _, callback_request::CallbackRequest as Callback};
-use hla::handle::{FederateHandle, ObjectClassHandle};
+use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
+use hla::time::LogicalTime;
 use router::ClientId;
+use std::collections::BTreeSet;
 
 /// A request of a machine. The enum is closed: the code that applies effects handles each of them.
 #[derive(Debug)]
@@ -32,6 +35,35 @@ pub(crate) enum Effect {
     FreeNames { execution: ExecutionId },
     /// End a call that has waited.
     Complete(Box<Completion>),
+    /// Pass a request on to the management object model of a federation execution.
+    Manage(ExecutionId, Box<MomRequest>),
+}
+
+/// A request to the management object model (clause 11). It needs more than the objects know.
+#[derive(Debug)]
+pub(crate) enum MomRequest {
+    /// Federates here have begun or ceased to be interested in one of its classes.
+    Covered(PublishedClass),
+    /// A federate has attributes of an instance in scope from now on, or requests their values.
+    Provide {
+        requester: FederateHandle,
+        /// The requester's node; `None`: this one.
+        node: Option<NodeId>,
+        instance: ObjectInstanceHandle,
+        attributes: BTreeSet<AttributeHandle>,
+        /// It has requested them (6.21). Otherwise it gets no values that are updated periodically.
+        requested: bool,
+    },
+    /// The state of a federate here may have changed.
+    Changed(FederateHandle),
+    /// A node has told what it knows of a federate there.
+    Told { federate: FederateHandle, values: Values },
+    /// A federate has sent an interaction to the RTI: one here, or one of the node `from`.
+    Asked { asked: Asked, from: Option<NodeId> },
+    /// A service of a federate here has raised an exception.
+    Raised { federate: FederateHandle, service: &'static str, text: String },
+    /// A federate here was lost.
+    Lost { federate: FederateHandle, time: LogicalTime },
 }
 
 /// Effects are moved more than once for each message, and a move of more than 128 octets is a call

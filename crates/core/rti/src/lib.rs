@@ -22,6 +22,7 @@ mod delivery;
 mod effect;
 pub mod limits;
 mod modules;
+mod mom;
 mod object;
 mod proposal;
 mod replica;

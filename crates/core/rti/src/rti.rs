@@ -5,6 +5,8 @@ mod commit;
 mod execution;
 mod jobs;
 mod memory;
+mod mom;
+mod mom_interactions;
 mod network;
 mod notify;
 mod restore;
@@ -15,7 +17,7 @@ use crate::caller::{Caller, Standing};
 use crate::config::Config;
 use crate::control::{ControlPlane, ExecutionId};
 use crate::delivery::Delivery;
-use crate::effect::{Effect, Effects};
+use crate::effect::{Effect, Effects, MomRequest};
 use crate::modules::FomSource;
 use crate::object::objects::Objects;
 use crate::proposal::{CallId, CallerId, Completion};
@@ -97,9 +99,18 @@ impl Rti {
         self.shared.set_now(now);
         let client =
             self.shared.delivery.add(now, caller).map_err(|error| RtiError::internal(error.to_string()))?;
+        let host = Box::default();
         self.callers
-            .insert(caller, Caller { client, standing: Standing::Open, evolved: false, account: None });
+            .insert(caller, Caller { client, standing: Standing::Open, evolved: false, account: None, host });
         Ok(())
+    }
+
+    /// Sets the host that a caller runs on, for the management object model. Federates that have
+    /// joined keep theirs.
+    pub fn set_host(&mut self, caller: CallerId, host: &str) {
+        if let Some(caller) = self.callers.get_mut(&caller) {
+            caller.host = host.into();
+        }
     }
 
     /// Closes a session, no matter why it ended. A joined federate is resigned by its automatic
@@ -112,6 +123,8 @@ impl Rti {
         if let Standing::Joined(execution, federate) = gone.standing
             && let Some(execution) = self.executions.get_mut(&execution)
         {
+            let time = execution.time.logical_time(federate);
+            self.shared.managed.push_back((execution.id(), MomRequest::Lost { federate, time }));
             execution.act(&mut self.shared, |objects, effects| {
                 objects.resign_lost(effects, federate);
                 // Others need not wait for it until its objects are disposed of.
@@ -169,7 +182,8 @@ impl Rti {
         request: R,
     ) -> Served<Answer> {
         self.last_call = Some((caller, R::SERVICE));
-        let client = admit(&mut self.callers, &mut self.calls, caller, R::SERVICE)?.client;
+        let &mut Caller { client, ref host, .. } =
+            admit(&mut self.callers, &mut self.calls, caller, R::SERVICE)?;
         let (mut effects, mut to_read) = (Effects::default(), None);
         let used = self.control.bytes() + self.shared.object_bytes;
         let (models, federations) = self.memory.both(self.control.model_bytes(), used);
@@ -184,6 +198,7 @@ impl Rti {
             caller,
             call,
             client,
+            host,
             congested: self.shared.delivery.is_congested(client),
             federations_max: self.config.federations_max,
             directive: self.config.automatic_resign,
@@ -210,12 +225,22 @@ impl Rti {
         };
         let growth = memory.federations(control.bytes() + shared.object_bytes);
         execution.time.set_now(shared.now);
-        execution.serve(shared, |objects, time, effects| {
+        // Only these services change what the management object model tells at once.
+        let may_change =
+            matches!(R::SERVICE.group, ServiceGroup::TimeManagement | ServiceGroup::SupportServices);
+        if may_change && execution.mom.tells() {
+            shared.managed.push_back((execution.id(), MomRequest::Changed(federate)));
+        }
+        let served = execution.serve(shared, |objects, time, effects| {
             let context =
                 Context { control, objects, time, effects, growth, caller, call, federate, evolved };
             // Made at once: to read a result of several parts back right after it was stored stalls.
             request.serve(context).map(|reply| reply.map(R::response))
-        })
+        });
+        if let Err(error) = &served {
+            execution.note_exception(shared, (federate, R::SERVICE.name), error);
+        }
+        served
     }
 
     /// The only node of a network replicates nothing. But streams account for what federates may

@@ -8,6 +8,7 @@ pub use ownership::{AcquirerStatus, AttributeOwnershipStatus, InstanceOwnership,
 pub use regions::{FederateRegions, FederationRegions, RangeStatus, RegionStatus, RegionsStatus};
 pub use why::{ApartStatus, AttributeWhy, SeparatedRegions, SubscriptionStatus, WhyStatus};
 
+use crate::control::management::is_managed;
 use crate::control::{ExecutionId, Federation, NodeId, PublishedClass};
 use crate::object::objects::Objects;
 use crate::proposal::CallerId;
@@ -109,7 +110,11 @@ impl Rti {
     /// The object instances of a federation execution that this node has, by class and handle.
     pub fn instances(&self, execution: ExecutionId) -> Vec<InstanceStatus> {
         let Some(objects) = self.objects(execution) else { return Vec::new() };
-        let all = objects.instances.handles().filter_map(|handle| objects.instances.get(handle));
+        let all = objects
+            .instances
+            .handles()
+            .filter(|&handle| !is_managed(handle))
+            .filter_map(|handle| objects.instances.get(handle));
         all.map(|object| {
             let handles = &objects.class_of(object.class).attributes;
             let states = handles.iter().zip(object.attributes());

@@ -15,6 +15,8 @@ mod faults;
 mod model;
 #[path = "model/objects.rs"]
 mod model_of_objects;
+#[path = "nodes/mom.rs"]
+mod mom;
 #[path = "nodes/narrow.rs"]
 mod narrow;
 #[path = "nodes/narrow_filtered.rs"]

@@ -20,6 +20,10 @@ mod interactions;
 mod limits;
 #[path = "services/memory.rs"]
 mod memory;
+#[path = "services/mom.rs"]
+mod mom;
+#[path = "services/mom_interactions.rs"]
+mod mom_interactions;
 #[path = "services/names.rs"]
 mod names;
 #[path = "services/objects.rs"]

@@ -218,6 +218,17 @@ pub(crate) fn sent_tag(callback: &Callback) -> Option<&[u8]> {
     })
 }
 
+/// Whether the callback is an update or an interaction of the RTI itself, of the management object
+/// model.
+pub(crate) fn is_of_rti(callback: &Callback) -> bool {
+    let producer = match callback {
+        Callback::ReflectAttributeValues(c) => c.producing_federate,
+        Callback::ReceiveInteraction(c) => c.producing_federate,
+        _ => return false,
+    };
+    producer.is_none_or(|producer| !producer.is_valid())
+}
+
 /// A message that was sent.
 #[derive(Clone, Debug)]
 pub enum Message {

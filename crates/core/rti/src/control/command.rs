@@ -60,6 +60,10 @@ pub enum Command {
         known: Option<ExecutionId>,
         /// The node that the federate is connected to.
         node: NodeId,
+        /// The host that the federate runs on, as its node knows it.
+        host: String,
+        /// The designators of all modules that it passed, those that were left out included.
+        designators: Vec<String>,
     },
     /// Resign Federation Execution (4.12), after the federate's objects were disposed of.
     Resign {
@@ -182,5 +186,17 @@ pub enum Command {
         execution: ExecutionId,
         /// The node.
         node: NodeId,
+    },
+    /// Federates of the node subscribe a class of the management object model (clause 11), or no
+    /// longer do. Other nodes tell it what they alone know.
+    Watch {
+        /// The federation execution.
+        execution: ExecutionId,
+        /// The node.
+        node: NodeId,
+        /// The class: HLAfederate, or an interaction that the RTI sends.
+        class: PublishedClass,
+        /// Whether it watches from now on.
+        on: bool,
     },
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 impl ControlPlane {
     /// Events that lead from this state to `newer`, for a node that missed the commands in between.
     /// They leave out everything that came and went in between. Events about synchronization points
-    /// and directives concern only the federates of node `own`.
+    /// concern only the federates of node `own`.
     pub(crate) fn difference(&self, newer: &ControlPlane, own: Option<NodeId>) -> Vec<Event> {
         let mut events = Vec::new();
         for record in newer.nodes().filter(|record| self.node(record.node).is_none()) {
@@ -29,6 +29,7 @@ impl ControlPlane {
                         .extend(new.members().map(|(federate, _)| Event::Joined { execution: id, federate }));
                     events.extend(new.publications().map(|(class, node)| published(id, class, node, true)));
                     events.extend(new.time_home().map(|_| Event::TimeHomeSet { execution: id }));
+                    events.extend(new.watchers.iter().map(|&watcher| watched(id, watcher, true)));
                 }
                 (None, None) => {}
             }
@@ -40,6 +41,10 @@ impl ControlPlane {
     }
 }
 
+fn watched(execution: ExecutionId, (class, node): (PublishedClass, NodeId), on: bool) -> Event {
+    Event::Watched { execution, node, class, on }
+}
+
 fn published(execution: ExecutionId, class: PublishedClass, node: NodeId, on: bool) -> Event {
     Event::PublishersChanged { execution, node, class, on }
 }
@@ -48,9 +53,9 @@ fn published(execution: ExecutionId, class: PublishedClass, node: NodeId, on: bo
 /// applies then.
 fn resigned(old: &Federation, federate: FederateHandle, newer: &ControlPlane) -> Event {
     let member = &old.members[&federate];
-    let (node, action) = (member.node, member.directive);
+    let (node, action, name) = (member.node, member.directive, member.name.clone());
     let lost = !newer.nodes.may_act(node);
-    Event::Resigned { execution: old.id, federate, node, action, lost }
+    Event::Resigned { execution: old.id, federate, name, node, action, lost }
 }
 
 /// A federation execution, before and after.
@@ -76,15 +81,25 @@ impl Step<'_> {
         if old.time_home().is_none() && new.time_home().is_some() {
             events.push(Event::TimeHomeSet { execution });
         }
+        self.watchers(events);
         for (federate, member) in new.members() {
-            let Some(before) = old.member(federate).filter(|_| Some(member.node) == self.own) else {
-                continue;
-            };
-            self.sync(federate, events);
+            let Some(before) = old.member(federate) else { continue };
+            if Some(member.node) == self.own {
+                self.sync(federate, events);
+            }
             if before.directive != member.directive {
                 events.push(Event::DirectiveSet { execution, federate, directive: member.directive });
             }
         }
+    }
+
+    fn watchers(&self, events: &mut Vec<Event>) {
+        let (old, new) = (&self.old.watchers, &self.new.watchers);
+        events.extend(new.difference(old).map(|&watcher| watched(self.new.id, watcher, true)));
+        // As with publications, those of a node whose removal is reported go with the node.
+        let gone = |node| self.older.node(node).is_some() && self.newer.node(node).is_none();
+        let ended = old.difference(new).filter(|&&(_, node)| !gone(node));
+        events.extend(ended.map(|&watcher| watched(self.new.id, watcher, false)));
     }
 
     fn publications(&self, events: &mut Vec<Event>) {

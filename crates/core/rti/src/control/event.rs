@@ -30,6 +30,8 @@ pub enum Event {
         execution: ExecutionId,
         /// The handle it had.
         federate: FederateHandle,
+        /// The name it had.
+        name: String,
         /// The node it was connected to.
         node: NodeId,
         /// How its objects are disposed of: the action of a federate that resigned, or the
@@ -124,6 +126,18 @@ pub enum Event {
     TimeHomeSet {
         /// The federation execution.
         execution: ExecutionId,
+    },
+    /// A node watches a class of the management object model, or no longer does. The removal of a
+    /// node ends this without an event.
+    Watched {
+        /// The federation execution.
+        execution: ExecutionId,
+        /// The node.
+        node: NodeId,
+        /// The class.
+        class: PublishedClass,
+        /// Whether it watches from now on.
+        on: bool,
     },
     /// Members of a synchronized point cannot be told its outcome: this node was so far behind that
     /// the outcome is no longer recorded. Only restoring a snapshot leads to this event.

@@ -1,5 +1,6 @@
 //! One federation execution, as the control plane records it.
 
+use super::management::RTI;
 use super::{Event, ExecutionId, NameTable, NodeId, PublishedClass, SyncPoints};
 use hla::api::ResignAction;
 use hla::fom::Fdd;
@@ -21,6 +22,19 @@ pub struct Member {
     /// Its automatic resign directive: how its objects are disposed of if its node dies.
     #[serde(with = "super::wire::resign_action")]
     pub directive: ResignAction,
+    /// The host that it runs on, as its node knows it; empty if unknown.
+    pub host: String,
+    /// The designators of the modules that it passed when it joined, without those of modules that
+    /// another one repeats.
+    pub modules: Vec<String>,
+}
+
+/// A federate that joins, without its name.
+pub(super) struct Newcomer {
+    pub(super) federate_type: String,
+    pub(super) node: NodeId,
+    pub(super) host: String,
+    pub(super) modules: Vec<String>,
 }
 
 /// Memory of an empty federation execution, in bytes.
@@ -60,6 +74,8 @@ pub struct Federation {
     /// For each node, the number of its commands about publications that were applied.
     pub(super) publication_commands: BTreeMap<NodeId, u64>,
     pub(super) time_home: Option<NodeId>,
+    /// The nodes that watch classes of the management object model.
+    pub(super) watchers: BTreeSet<(PublishedClass, NodeId)>,
 }
 
 impl Federation {
@@ -72,11 +88,12 @@ impl Federation {
         own_mim: bool,
     ) -> Self {
         Self {
-            batches: vec![model.modules().len() as u32],
+            batches: vec![u32::try_from(model.modules().len()).unwrap_or(u32::MAX)],
             publishers: BTreeMap::new(),
             publication_changes: 0,
             publication_commands: BTreeMap::new(),
             time_home: None,
+            watchers: BTreeSet::new(),
             own_mim,
             id,
             name,
@@ -162,6 +179,38 @@ impl Federation {
         self.time_home
     }
 
+    /// The nodes that watch a class of the management object model.
+    pub fn watchers(&self, class: PublishedClass) -> impl Iterator<Item = NodeId> + '_ {
+        let of_class = self.watchers.range((class, NodeId(0))..=(class, NodeId(u16::MAX)));
+        of_class.map(|(_, node)| *node)
+    }
+
+    pub(super) fn set_watcher(
+        &mut self,
+        node: NodeId,
+        class: PublishedClass,
+        on: bool,
+    ) -> Result<Vec<Event>, RtiError> {
+        self.check_class(class)?;
+        let watcher = (class, node);
+        let changed = if on { self.watchers.insert(watcher) } else { self.watchers.remove(&watcher) };
+        let event = Event::Watched { execution: self.id, node, class, on };
+        Ok(changed.then_some(event).into_iter().collect())
+    }
+
+    /// Checks that the object model has a class.
+    fn check_class(&self, class: PublishedClass) -> Result<(), RtiError> {
+        match class {
+            PublishedClass::Objects(class) if self.model.object_class(class).is_none() => {
+                Err(RtiError::new(Exception::InvalidObjectClassHandle, format!("{class:?}")))
+            }
+            PublishedClass::Interactions(class) if self.model.interaction_class(class).is_none() => {
+                Err(RtiError::new(Exception::InvalidInteractionClassHandle, format!("{class:?}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The nodes that have federates.
     pub fn nodes(&self) -> BTreeSet<NodeId> {
         self.members.values().map(|member| member.node).collect()
@@ -182,18 +231,7 @@ impl Federation {
         on: bool,
     ) -> Result<Vec<Event>, RtiError> {
         *self.publication_commands.entry(node).or_default() += 1;
-        let unknown = match class {
-            PublishedClass::Objects(class) if self.model.object_class(class).is_none() => {
-                Some(RtiError::new(Exception::InvalidObjectClassHandle, format!("{class:?}")))
-            }
-            PublishedClass::Interactions(class) if self.model.interaction_class(class).is_none() => {
-                Some(RtiError::new(Exception::InvalidInteractionClassHandle, format!("{class:?}")))
-            }
-            _ => None,
-        };
-        if let Some(error) = unknown {
-            return Err(error);
-        }
+        self.check_class(class)?;
         let nodes = self.publishers.entry(class).or_default();
         let changed = if on { nodes.insert(node) } else { nodes.remove(&node) };
         if nodes.is_empty() {
@@ -213,13 +251,13 @@ impl Federation {
     pub(super) fn join(
         &mut self,
         name: Option<String>,
-        federate_type: String,
         extended: Option<Fdd>,
-        node: NodeId,
+        newcomer: Newcomer,
     ) -> Result<Vec<Event>, RtiError> {
-        let federate = FederateHandle(self.last_federate.checked_add(1).ok_or_else(|| {
+        let next = self.last_federate.checked_add(1).map(FederateHandle);
+        let federate = next.filter(|&next| next != RTI).ok_or_else(|| {
             RtiError::internal(format!("all federate handles of `{}` were given out", self.name))
-        })?);
+        })?;
         let name = match name {
             Some(name) => name,
             None => self.unused_name(federate),
@@ -228,6 +266,7 @@ impl Federation {
             let text = format!("a federate called `{name}` is joined to `{}`", self.name);
             return Err(RtiError::new(Exception::FederateNameAlreadyInUse, text));
         }
+        let Newcomer { federate_type, node, host, modules } = newcomer;
         self.last_federate = federate.0;
         tracing::info!(federation = self.name, federate = name, kind = federate_type, %node, "federate joined");
         let mut events = Vec::new();
@@ -237,7 +276,7 @@ impl Federation {
             events.push(Event::ModelExtended(self.id));
         }
         let directive = self.model.automatic_resign_directive().unwrap_or(self.directive);
-        self.members.insert(federate, Member { name, federate_type, node, directive });
+        self.members.insert(federate, Member { name, federate_type, node, directive, host, modules });
         events.push(Event::Joined { execution: self.id, federate });
         for (label, tag) in self.sync.join(federate) {
             let to = BTreeSet::from([federate]);
@@ -270,6 +309,7 @@ impl Federation {
         });
         self.publication_changes += 1;
         self.publication_commands.remove(&node);
+        self.watchers.retain(|(_, watcher)| *watcher != node);
         let here = self.members.iter().filter(|(_, member)| member.node == node);
         let gone: Vec<_> = here.map(|(&federate, _)| federate).collect();
         let events = gone.into_iter().flat_map(|federate| self.leave(federate, None)).collect();
@@ -293,7 +333,7 @@ impl Federation {
             tracing::info!(federation = self.name, federate = name, %node, "federate resigned");
         }
         let action = action.unwrap_or(directive);
-        let mut events = vec![Event::Resigned { execution, federate, node, action, lost }];
+        let mut events = vec![Event::Resigned { execution, federate, name, node, action, lost }];
         for point in self.sync.resign(federate) {
             events.push(Event::Synchronized { execution: self.id, point });
         }

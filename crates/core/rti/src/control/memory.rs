@@ -88,6 +88,7 @@ impl Command {
             | Self::FreeName { execution, .. }
             | Self::Publishes { execution, .. }
             | Self::SetTimeHome { execution, .. }
+            | Self::Watch { execution, .. }
             | Self::SetResignDirective { execution, .. } => Some(execution),
             Self::Create { .. }
             | Self::Destroy { .. }

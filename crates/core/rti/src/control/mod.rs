@@ -10,6 +10,7 @@ mod command;
 mod difference;
 mod event;
 mod federation;
+pub(crate) mod management;
 mod memory;
 mod models;
 mod names;
@@ -32,6 +33,7 @@ pub use wire::{Encoding, WireError};
 
 use crate::modules::{Build, ModuleCache, ModuleText};
 use base::{NodeKey, id};
+use federation::Newcomer;
 use hla::api::ResignAction;
 use hla::handle::{FederateHandle, ObjectInstanceHandle};
 use hla::time::TimeKind;
@@ -52,6 +54,10 @@ id! {
 impl NodeId {
     /// A node without a network; also its number in the network that it creates.
     pub const SINGLE: Self = Self(1);
+
+    /// No node: the home of the instances of the management object model, which every node makes by
+    /// itself.
+    pub(crate) const RTI: Self = Self(0);
 
     /// The node that registered an object instance. The high half of the handle holds it.
     pub const fn of_instance(instance: ObjectInstanceHandle) -> Self {
@@ -154,7 +160,8 @@ impl ControlPlane {
             Command::AddNode { .. } | Command::RemoveNode { .. } | Command::Barrier => return Ok(()),
             Command::Join { node, .. }
             | Command::Publishes { node, .. }
-            | Command::SetTimeHome { node, .. } => Some(node),
+            | Command::SetTimeHome { node, .. }
+            | Command::Watch { node, .. } => Some(node),
             _ => None,
         };
         if !self.nodes.is_network() {
@@ -222,9 +229,10 @@ impl ControlPlane {
                 self.create(federation, mim.as_ref(), &modules, &time, directive)
             }
             Command::Destroy { federation } => self.destroy(&federation),
-            Command::Join { federation, name, federate_type, modules, known, node } => {
+            Command::Join { federation, name, federate_type, modules, known, node, host, designators } => {
                 self.check_known(&federation, known)?;
-                self.join(&federation, name, federate_type, &modules, node)
+                let newcomer = Newcomer { federate_type, node, host, modules: designators };
+                self.join(&federation, name, &modules, newcomer)
             }
             Command::AddNode { key, name } => self.nodes.add(key, name),
             Command::RemoveNode { key } => Ok(self.remove_node(key)),
@@ -235,6 +243,10 @@ impl ControlPlane {
             Command::SetTimeHome { execution, node } => {
                 self.check_node(node)?;
                 Ok(self.execution_mut(execution)?.set_time_home(node))
+            }
+            Command::Watch { execution, node, class, on } => {
+                self.check_node(node)?;
+                self.execution_mut(execution)?.set_watcher(node, class, on)
             }
             Command::Barrier => Ok(Vec::new()),
             of_members => self.apply_of_members(of_members),
@@ -325,11 +337,10 @@ impl ControlPlane {
         &mut self,
         federation: &str,
         name: Option<String>,
-        federate_type: String,
         modules: &[ModuleText],
-        node: NodeId,
+        newcomer: Newcomer,
     ) -> Result<Vec<Event>, RtiError> {
-        self.check_node(node)?;
+        self.check_node(newcomer.node)?;
         let execution = self.federations.get_mut(federation).ok_or_else(|| no_federation(federation))?;
         let extended = match modules {
             [] => None,
@@ -341,7 +352,7 @@ impl ControlPlane {
         if extended.is_some() {
             self.modules.discard(execution.model.clone());
         }
-        execution.join(name, federate_type, extended, node)
+        execution.join(name, extended, newcomer)
     }
 
     /// A join that leaves modules out must refer to the very execution that had them.

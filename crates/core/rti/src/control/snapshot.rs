@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// The version of the wire form of snapshots.
-const VERSION: u8 = 4;
+const VERSION: u8 = 5;
 
 /// The longest snapshot that is read, in octets.
 const BYTES_MAX: usize = u32::MAX as usize;
@@ -67,6 +67,7 @@ struct FederationForm<'a> {
     publication_changes: u64,
     publication_commands: Cow<'a, BTreeMap<NodeId, u64>>,
     time_home: Option<NodeId>,
+    watchers: Cow<'a, BTreeSet<(PublishedClass, NodeId)>>,
 }
 
 fn inconsistent(why: impl Into<String>) -> WireError {
@@ -241,6 +242,7 @@ impl Federation {
             publication_changes: self.publication_changes,
             publication_commands: Cow::Borrowed(&self.publication_commands),
             time_home: self.time_home,
+            watchers: Cow::Borrowed(&self.watchers),
         }
     }
 }
@@ -348,13 +350,13 @@ fn restore_federation(
             return Err(wrong(format!("two federates are called `{}`", member.name)));
         }
     }
+    let is_known = |class: PublishedClass| match class {
+        PublishedClass::Objects(class) => model.object_class(class).is_some(),
+        PublishedClass::Interactions(class) => model.interaction_class(class).is_some(),
+        PublishedClass::Directed => true,
+    };
     for (&class, publishing) in form.publishers.iter() {
-        let is_known = match class {
-            PublishedClass::Objects(class) => model.object_class(class).is_some(),
-            PublishedClass::Interactions(class) => model.interaction_class(class).is_some(),
-            PublishedClass::Directed => true,
-        };
-        if !is_known || publishing.is_empty() || publishing.iter().any(|&node| !nodes.may_act(node)) {
+        if !is_known(class) || publishing.is_empty() || publishing.iter().any(|&node| !nodes.may_act(node)) {
             return Err(wrong(format!("{publishing:?} cannot publish {class:?}")));
         }
     }
@@ -363,6 +365,10 @@ fn restore_federation(
     }
     if let Some(home) = form.time_home.filter(|&home| !nodes.may_act(home)) {
         return Err(wrong(format!("{home} cannot be its time home")));
+    }
+    let cannot = |(class, node): &&(PublishedClass, NodeId)| !nodes.may_act(*node) || !is_known(*class);
+    if let Some((class, node)) = form.watchers.iter().find(cannot) {
+        return Err(wrong(format!("{node} cannot watch {class:?}")));
     }
     Ok(Federation {
         id,
@@ -380,6 +386,7 @@ fn restore_federation(
         publication_changes: form.publication_changes,
         publication_commands: form.publication_commands.into_owned(),
         time_home: form.time_home,
+        watchers: form.watchers.into_owned(),
     })
 }
 

@@ -8,6 +8,7 @@
 use super::instance::Cursor;
 use super::objects::Objects;
 use super::regions::RegionsOfAttributes;
+use crate::control::management::RTI;
 use crate::effect::Effects;
 use bytes::Bytes;
 use hla::RtiError;
@@ -144,6 +145,8 @@ impl Objects {
         // all its instances.
         let mut asked: BTreeMap<FederateHandle, bool> = BTreeMap::new();
         let mut is_asked = |owner: FederateHandle| match owners {
+            // Each node has all instances of the management object model, and answers by itself.
+            _ if owner == RTI => matches!(owners, Owners::AllBut(_)),
             _ if !self.federates.contains_key(&owner) => false,
             Owners::Only(only) => owner == *only,
             Owners::AllBut(others) if others.contains(&owner) => false,

@@ -24,7 +24,6 @@ impl Objects {
         let class = self.object_class(class, Exception::ObjectClassNotDefined)?;
         let attributes = self.attributes_at(class, attributes)?;
         let class = class.handle;
-        self.refuse_mom_class("publishObjectClassAttributes", class)?;
         if attributes.is_empty() {
             return Ok(());
         }
@@ -83,7 +82,6 @@ impl Objects {
         let class = self.object_class(class, Exception::ObjectClassNotDefined)?;
         let attributes = self.attributes_at(class, attributes)?;
         let class = class.handle;
-        self.refuse_mom_class("subscribeObjectClassAttributes", class)?;
         let rate = self.rate(rate)?;
         if attributes.is_empty() {
             return Ok(());
@@ -164,7 +162,6 @@ impl Objects {
         class: Option<InteractionClassHandle>,
     ) -> Result<(), RtiError> {
         let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?.handle;
-        self.refuse_mom_interaction("publishInteractionClass", class)?;
         self.federate_mut(federate).published_interactions.insert(class);
         self.refresh_publication(effects, PublishedClass::Interactions(class));
         self.refresh_interaction(effects, federate, class);
@@ -196,7 +193,6 @@ impl Objects {
         active: bool,
     ) -> Result<(), RtiError> {
         let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?.handle;
-        self.refuse_mom_interaction("subscribeInteractionClass", class)?;
         self.set_plain_interaction(effects, federate, class, Some(active));
         Ok(())
     }

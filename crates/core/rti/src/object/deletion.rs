@@ -17,6 +17,7 @@ use bytes::Bytes;
 use hla::api::OrderType;
 use hla::handle::{
     AttributeHandle, FederateHandle, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle,
+    TransportationTypeHandle,
 };
 use hla::time::LogicalTime;
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,17 +73,20 @@ impl Objects {
         self.review_owned_elsewhere(effects, instance);
         self.forget_deleted(deleter, instance);
         for receiver in known.into_iter().map(|known| known.federate).filter(|&to| to != deleter) {
-            let Some(federate) = self.federates.get(&receiver) else { continue };
+            let Some(federate) = self.federates.get_mut(&receiver) else { continue };
             let Ok(time) = self.time.decode_time(&stamp.time) else { continue };
             if federate.constrained {
                 let body = removal(instance, deleter, tag, Some(stamp), OrderType::Timestamp);
                 let (retraction, subject) = (stamp.retraction, Subject::Removal(instance));
-                let message = TimedMessage { time, sender: deleter, retraction, subject, body };
+                let transportation = TransportationTypeHandle::RELIABLE;
+                let message =
+                    TimedMessage { time, sender: deleter, retraction, subject, transportation, body };
                 let message = Box::new(message);
                 effects.push(Effect::Time(TimeInput::Queue { to: receiver, message }));
             } else {
                 let body = removal(instance, deleter, tag, Some(stamp), OrderType::Receive);
                 effects.deliver(federate.client, body);
+                federate.counters.removed += 1;
                 let retraction = stamp.retraction;
                 effects.push(Effect::Time(TimeInput::Early { to: receiver, retraction, time }));
                 self.forget_deleted(receiver, instance);

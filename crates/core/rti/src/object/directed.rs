@@ -44,6 +44,7 @@ impl Objects {
         let after = Some((PublishedClass::Objects(object.class), object.home));
         let payload = self.interaction_payload(federate, class, values, tag, stamp)?;
         let in_time = payload.is_in_time();
+        self.federate_mut(federate).counters.count_sent(interaction, payload.transportation, true);
         self.receive_directed(effects, interaction, instance, &payload);
         self.append_payload(effects, PublishedClass::Directed, payload, after, |payload| {
             StreamEvent::Directed { interaction, instance, payload }
@@ -54,14 +55,14 @@ impl Objects {
     /// Delivers an interaction of class `sent`, directed at an instance, to the federates of this
     /// node.
     pub(super) fn receive_directed(
-        &self,
+        &mut self,
         effects: &mut Effects,
         sent: InteractionClassHandle,
         instance: ObjectInstanceHandle,
         payload: &Payload,
     ) {
         let Some(object) = self.instances.get(instance) else { return };
-        self.fan_out(
+        let received = self.fan_out(
             effects,
             PublishedClass::Directed,
             payload,
@@ -72,6 +73,7 @@ impl Objects {
             },
             |class| Subject::Directed { instance, class },
         );
+        self.count_received(&received, payload.transportation, true);
     }
 
     /// The class at which `federate` receives an interaction of class `sent` directed at `object`:

@@ -114,13 +114,17 @@ impl Objects {
         }
         let Some(receiver) = self.federates.get(&federate) else { return none() };
         let Some(class) = self.discovery_class(receiver, object) else { return none() };
+        let name = object.name.to_string();
+        let producer = object.producer;
+        let Some(receiver) = self.federates.get_mut(&federate) else { return none() };
         let callback = Callback::DiscoverObjectInstance(api::DiscoverObjectInstance {
             object_instance: Some(instance),
             object_class: Some(class),
-            object_instance_name: object.name.to_string(),
-            producing_federate: Some(object.producer),
+            object_instance_name: name,
+            producing_federate: Some(producer),
         });
         effects.notify(receiver.client, callback);
+        receiver.counters.discovered += 1;
         self.instances.become_known(instance, federate, class);
         self.refresh_narrowed(instance, federate);
         self.reviews.settle(federate, instance);

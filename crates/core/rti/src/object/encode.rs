@@ -82,6 +82,8 @@ impl Lead {
 /// field.
 const SHORT_HANDLE: usize = 8;
 const LONG_HANDLE: usize = 12;
+/// Octets of the field of an invalid handle: key and length.
+const NO_HANDLE: usize = 2;
 
 /// The field of a handle of 4 octets.
 const fn short_handle(field: u32, handle: u32) -> [u8; SHORT_HANDLE] {
@@ -145,7 +147,9 @@ fn write(
     let map_len: usize = selected().map(|value| 1 + delimited_len(entry_len(value))).sum();
     let tag_len = if payload.tag.is_empty() { 0 } else { 1 + delimited_len(payload.tag.len()) };
     let regions_len = conveyed.map_or(0, |regions| 1 + delimited_len(regions.encoded_len()));
-    let handles_len = 2 * SHORT_HANDLE + regions_len;
+    // The RTI itself sends without a valid handle, which has no octets.
+    let producer_len = if payload.producer.is_valid() { SHORT_HANDLE } else { NO_HANDLE };
+    let handles_len = SHORT_HANDLE + producer_len + regions_len;
     let content =
         lead.len + 1 + delimited_len(map_len) + tag_len + handles_len + timed_len(payload, received);
     let callback_key = (callback + u32::from(payload.stamp.is_some())) << 3 | 2;
@@ -169,7 +173,10 @@ fn write(
         put_bytes(&mut out, values_field + 1, &payload.tag);
     }
     out.extend_from_slice(&short_handle(values_field + 2, payload.transportation.0));
-    out.extend_from_slice(&short_handle(values_field + 3, payload.producer.0));
+    match payload.producer.is_valid() {
+        true => out.extend_from_slice(&short_handle(values_field + 3, payload.producer.0)),
+        false => out.extend_from_slice(&[key(values_field + 3), 0]),
+    }
     if let Some(regions) = conveyed {
         prost::encoding::message::encode(SENT_REGIONS, regions, &mut out);
     }

@@ -1,5 +1,6 @@
 //! A joined federate: its declarations and switches.
 
+use super::counters::Counters;
 use super::reduction::Reduction;
 use super::regions::Distribution;
 use crate::proposal::CallerId;
@@ -69,6 +70,8 @@ pub(crate) struct FederateSwitches {
     pub(crate) attribute_scope: bool,
     pub(crate) interaction_relevance: bool,
     pub(crate) convey_region_designator_sets: bool,
+    /// Exceptions of its services are reported (clause 11).
+    pub(crate) exception_reporting: bool,
     pub(crate) resign_directive: ResignAction,
 }
 
@@ -80,6 +83,7 @@ impl From<&Switches> for FederateSwitches {
             attribute_scope: model.attribute_scope_advisory,
             interaction_relevance: model.interaction_relevance_advisory,
             convey_region_designator_sets: model.convey_region_designator_sets,
+            exception_reporting: model.exception_reporting,
             resign_directive: model.automatic_resign_action,
         }
     }
@@ -125,6 +129,7 @@ pub(crate) struct Federate {
     pub(crate) distribution: Distribution,
     /// When it last received attributes that it subscribes at a reduced rate.
     pub(crate) reduction: Reduction,
+    pub(crate) counters: Counters,
 }
 
 impl Federate {
@@ -154,6 +159,7 @@ impl Federate {
             interaction_preferences: BTreeMap::new(),
             distribution: Distribution::default(),
             reduction: Reduction::default(),
+            counters: Counters::default(),
         }
     }
 

@@ -1,6 +1,8 @@
 //! Object instances: their attributes with the owners, and the federates that know them.
 
 use super::federate::RateId;
+pub(crate) use super::known::Known;
+use super::known::KnownBy;
 use super::regions::{RegionIndex, UpdateRegions};
 use super::table::Table;
 use crate::control::NodeId;
@@ -8,7 +10,6 @@ use crate::wire::Record;
 use hla::api::OrderType;
 use hla::fom::{Attribute, Fdd, ObjectClass};
 use hla::handle::{FederateHandle, ObjectClassHandle, ObjectInstanceHandle, TransportationTypeHandle};
-use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 
@@ -69,13 +70,6 @@ impl AttributeState {
 /// bytes with them.
 const INSTANCE_BYTES: usize = 700;
 
-/// A federate that knows an instance, with the class at which it knows it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Known {
-    pub(crate) federate: FederateHandle,
-    pub(crate) class: ObjectClassHandle,
-}
-
 /// An object instance whose home is this node, or a replica of one whose home is another node.
 pub(crate) struct Instance {
     pub(crate) handle: ObjectInstanceHandle,
@@ -90,8 +84,7 @@ pub(crate) struct Instance {
     pub(crate) home: NodeId,
     /// All attributes of the class, indexed by slot (`ObjectClass::slot`).
     attributes: Box<[AttributeState]>,
-    /// Sorted by federate.
-    known: SmallVec<[Known; 4]>,
+    pub(super) known: KnownBy,
     /// `None`: all attributes have the default region, as they nearly always do.
     pub(super) update_regions: Option<Box<UpdateRegions>>,
 }
@@ -105,8 +98,7 @@ impl Instance {
         node: NodeId,
         attributes: Vec<AttributeState>,
     ) -> Self {
-        let mut known = SmallVec::new();
-        known.push(Known { federate: producer, class });
+        let known = KnownBy::one(producer, class);
         let (name, attributes) = (name.into(), attributes.into());
         Self {
             handle,
@@ -136,7 +128,7 @@ impl Instance {
             registrar: record.registrar,
             home,
             attributes: attributes.into(),
-            known: SmallVec::new(),
+            known: KnownBy::default(),
             update_regions: None,
         };
         replica.set_update_regions(&record.regions);
@@ -174,19 +166,18 @@ impl Instance {
 
     /// The class at which `federate` knows the instance.
     pub(crate) fn known_class(&self, federate: FederateHandle) -> Option<ObjectClassHandle> {
-        let at = self.known.binary_search_by_key(&federate, |known| known.federate).ok()?;
-        Some(self.known[at].class)
+        Some(self.known.get(federate)?.class)
     }
 
     /// The federates that know the instance, sorted.
     pub(crate) fn known(&self) -> &[Known] {
-        &self.known
+        self.known.all()
     }
 
     /// An estimate of the memory of the instance, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let regions = self.region_bytes().unwrap_or_default();
-        let known = self.known.len() * size_of::<Known>();
+        let known = size_of_val(self.known.all());
         Self::bytes_of(self.name.len(), self.attributes.len()) + known + regions
     }
 
@@ -196,23 +187,16 @@ impl Instance {
         INSTANCE_BYTES + 2 * name_octets + attributes * size_of::<AttributeState>()
     }
 
-    fn become_known(&mut self, federate: FederateHandle, class: ObjectClassHandle) {
-        if let Err(at) = self.known.binary_search_by_key(&federate, |known| known.federate) {
-            self.known.insert(at, Known { federate, class });
-        }
-    }
-
     /// Removes `federate` from those that know the instance.
     fn become_unknown(&mut self, federate: FederateHandle) {
-        if let Ok(at) = self.known.binary_search_by_key(&federate, |known| known.federate) {
-            self.known.remove(at);
+        if self.known.remove(federate) {
             self.set_narrowed(federate, Vec::new());
         }
     }
 
     /// Whether any federate here knows the instance.
     fn is_known(&self) -> bool {
-        !self.known.is_empty()
+        !self.known.all().is_empty()
     }
 
     /// Whether any attribute has an owner.
@@ -437,7 +421,7 @@ impl Instances {
         federate: FederateHandle,
         class: ObjectClassHandle,
     ) {
-        self.change(handle, |instance| instance.become_known(federate, class));
+        self.change(handle, |instance| instance.known.insert(federate, class));
     }
 
     /// Notes that `federate` no longer knows an instance.

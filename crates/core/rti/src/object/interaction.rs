@@ -5,7 +5,7 @@ use super::objects::Objects;
 use super::timed::{pass_on, received_order};
 use super::update::{Conveyed, is_reliable};
 use crate::control::PublishedClass;
-use crate::effect::Effects;
+use crate::effect::{Asked, Effect, Effects, MomRequest};
 use crate::stamp::Stamp;
 use crate::time::Subject;
 use crate::wire::{HandleValue, Payload, RegionSet, StreamEvent, Values};
@@ -33,7 +33,6 @@ impl Objects {
     ) -> Result<bool, RtiError> {
         let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?;
         if !self.federate(federate).published_interactions.contains(&class.handle) {
-            self.refuse_mom_interaction("sendInteraction", class.handle)?;
             let text = format!("`{}` is not published by this federate", class.name);
             return Err(RtiError::new(Exception::InteractionClassNotPublished, text));
         }
@@ -41,7 +40,12 @@ impl Objects {
             (class.handle, self.interaction_payload(federate, class, values, tag, stamp)?);
         payload.regions = self.sent_regions(federate, sent, regions)?;
         let in_time = payload.is_in_time();
+        self.federate_mut(federate).counters.count_sent(sent, payload.transportation, false);
         self.receive(effects, sent, &payload);
+        if self.is_mom_interaction(sent) {
+            let asked = Asked { sender: federate, class: sent, values: payload.values.clone() };
+            effects.push(Effect::Manage(self.id, Box::new(MomRequest::Asked { asked, from: None })));
+        }
         self.append_payload(effects, PublishedClass::Interactions(sent), payload, None, StreamEvent::Sent);
         Ok(in_time)
     }
@@ -63,8 +67,8 @@ impl Objects {
     }
 
     /// Delivers an interaction that was sent at class `sent` to the federates of this node.
-    pub(super) fn receive(&self, effects: &mut Effects, sent: InteractionClassHandle, payload: &Payload) {
-        self.fan_out(
+    pub(super) fn receive(&mut self, effects: &mut Effects, sent: InteractionClassHandle, payload: &Payload) {
+        let received = self.fan_out(
             effects,
             PublishedClass::Interactions(sent),
             payload,
@@ -75,11 +79,26 @@ impl Objects {
             |received, how, select| encode::receive(received, payload, how, select),
             Subject::Interaction,
         );
+        self.count_received(&received, payload.transportation, false);
+    }
+
+    /// Counts interactions that federates have received.
+    pub(super) fn count_received(
+        &mut self,
+        received: &[(FederateHandle, InteractionClassHandle)],
+        transportation: TransportationTypeHandle,
+        is_directed: bool,
+    ) {
+        for (federate, class) in received {
+            if let Some(federate) = self.federates.get_mut(federate) {
+                federate.counters.count_received(*class, transportation, is_directed);
+            }
+        }
     }
 
     /// Delivers an interaction to each federate that is interested in `class`, at the class given
     /// by `received` and with the parameters of that class. Receivers of the same class share one
-    /// encoded callback.
+    /// encoded callback. Returns the receivers that need not wait for their logical time.
     pub(super) fn fan_out(
         &self,
         effects: &mut Effects,
@@ -92,7 +111,8 @@ impl Objects {
             &dyn Fn(usize) -> bool,
         ) -> Bytes,
         subject: impl Fn(InteractionClassHandle) -> Subject,
-    ) {
+    ) -> SmallVec<[(FederateHandle, InteractionClassHandle); 4]> {
+        let mut counted = SmallVec::new();
         let best_effort = !is_reliable(&self.model, payload.transportation);
         let mut conveyed = Conveyed::default();
         let mut encoded: SmallVec<[(InteractionClassHandle, OrderType, bool, Bytes); 4]> = SmallVec::new();
@@ -119,9 +139,13 @@ impl Objects {
                     body
                 }
             };
+            if order == OrderType::Receive {
+                counted.push((receiver, received));
+            }
             let kind = self.time;
             pass_on(effects, kind, federate, payload, best_effort, (body, order), || subject(received));
         }
+        counted
     }
 
     /// The parameters of a request, each of which must be available at `class`. If one occurs

@@ -33,6 +33,7 @@ impl Objects {
             let text = format!("`{}` is not published by this federate", class.name);
             return Err(RtiError::new(Exception::ObjectClassNotPublished, text));
         }
+        self.check_not_managed(class.handle)?;
         let regions = self.regions_for_registration(federate, Some(class.handle), regions)?;
         if let Some(name) = name {
             self.check_name(names, federate, name)?;
@@ -53,6 +54,7 @@ impl Objects {
         };
         let instance = Instance::new(handle, class.handle, label, federate, self.node, attributes);
         self.last_instance = number;
+        self.federate_mut(federate).counters.registered += 1;
         self.instances.insert(instance);
         if let Some(name) = name {
             let name = name.to_owned();
@@ -138,9 +140,17 @@ impl Objects {
         stamp: Option<Stamp>,
         is_final: bool,
     ) {
+        self.count_deletion(federate);
         match stamp.filter(|stamp| stamp.is_in_time()) {
             Some(stamp) => self.delete_in_time(effects, federate, instance, tag, stamp, is_final),
             None => self.remove(effects, federate, instance, tag, stamp),
+        }
+    }
+
+    /// Counts a deletion by a federate here.
+    pub(crate) fn count_deletion(&mut self, federate: FederateHandle) {
+        if let Some(federate) = self.federates.get_mut(&federate) {
+            federate.counters.deleted += 1;
         }
     }
 
@@ -165,8 +175,9 @@ impl Objects {
         let mut body = None;
         for known in object.known() {
             self.forget_instance(known.federate, handle);
-            let Some(federate) = self.federates.get(&known.federate) else { continue };
+            let Some(federate) = self.federates.get_mut(&known.federate) else { continue };
             if federate.handle != producer {
+                federate.counters.removed += 1;
                 let removal = || removal(handle, producer, tag, stamp, OrderType::Receive);
                 effects.deliver(federate.client, body.get_or_insert_with(removal).clone());
             }

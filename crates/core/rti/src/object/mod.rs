@@ -2,7 +2,7 @@
 //! update.
 //!
 //! - [`federate`]: the declarations and switches of a joined federate;
-//! - [`instance`], [`table`]: object instances, the owners of their attributes, and the federates
+//! - [`instance`], [`known`], [`table`]: object instances, the owners of their attributes, and the federates
 //!   that know them;
 //! - [`discovery`], [`scope`]: which federates discover an instance, and which attributes they then
 //!   see; [`why`]: why they do;
@@ -12,6 +12,8 @@
 //! - [`registration`]: advisories on classes; [`relevance`]: advisories on instance attributes;
 //!   [`relevance_review`]: those on very many instances;
 //! - [`regions`]: regions, by which federates narrow what they send and subscribe;
+//! - [`counters`]: what a federate has sent and received;
+//! - [`managed`]: instances of the management object model;
 //! - [`ownership`]: ownership of attributes; [`transport`]: transportation and order types;
 //! - [`apply`]: events of other nodes; [`record`]: instances as nodes describe them to each other;
 //! - [`remote_federates`]: subscriptions of other nodes' federates, and [`wanted`]: what these want
@@ -23,6 +25,7 @@
 
 pub(crate) mod apply;
 mod class_request;
+pub(crate) mod counters;
 mod declaration;
 mod deletion;
 mod departures;
@@ -35,8 +38,10 @@ mod forgotten;
 pub(crate) mod instance;
 pub(crate) mod interaction;
 pub(crate) mod interest;
+mod known;
 mod lifecycle;
 pub(crate) mod losses;
+pub(crate) mod managed;
 pub(crate) mod objects;
 pub(crate) mod ownership;
 mod provide;

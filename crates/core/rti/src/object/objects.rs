@@ -360,7 +360,7 @@ impl Objects {
         std::iter::successors(Some(class), |&class| self.model.interaction_class(class)?.parent)
     }
 
-    /// Rejects object classes of the management object model, which is not implemented yet.
+    /// Rejects object classes of the management object model, for services with regions.
     pub(crate) fn refuse_mom_class(&self, service: &str, class: ObjectClassHandle) -> Result<(), RtiError> {
         match self.mom_objects {
             Some(mom) if self.model.is_subclass(class, mom) => {
@@ -370,19 +370,24 @@ impl Objects {
         }
     }
 
-    /// Rejects interaction classes of the management object model.
+    /// Rejects interaction classes of the management object model, for services with regions.
     pub(crate) fn refuse_mom_interaction(
         &self,
         service: &str,
         class: InteractionClassHandle,
     ) -> Result<(), RtiError> {
-        match self.mom_interactions {
-            Some(mom) if self.model.is_interaction_subclass(class, mom) => {
+        match self.is_mom_interaction(class) {
+            true => {
                 let name = self.model.interaction_class(class).map_or("", |class| &class.name);
                 Err(mom_not_built(service, name))
             }
-            _ => Ok(()),
+            false => Ok(()),
         }
+    }
+
+    /// Whether an interaction class belongs to the management object model.
+    pub(super) fn is_mom_interaction(&self, class: InteractionClassHandle) -> bool {
+        self.mom_interactions.is_some_and(|mom| self.model.is_interaction_subclass(class, mom))
     }
 
     /// The id of an update rate designator; `None` for the empty one, which requests no reduction.
@@ -410,6 +415,6 @@ impl Objects {
 
 fn mom_not_built(service: &str, class: &str) -> RtiError {
     RtiError::internal(format!(
-        "{service}: `{class}` belongs to the management object model (clause 11), which this RTI does not offer yet"
+        "{service}: `{class}` belongs to the management object model (clause 11), for which this RTI does not offer regions yet"
     ))
 }

@@ -3,6 +3,7 @@
 use super::class_request::RequestedClass;
 use super::objects::Objects;
 use super::scope::handle_set;
+use crate::control::management::RTI;
 use crate::effect::Effects;
 use bytes::Bytes;
 use hla::api::{
@@ -41,7 +42,6 @@ impl Objects {
         let class = self.object_class(class, Exception::ObjectClassNotDefined)?;
         let attributes = self.attributes_at(class, attributes)?;
         let class = class.handle;
-        self.refuse_mom_class("requestAttributeValueUpdate", class)?;
         let requested = RequestedClass { class, attributes, regions: Vec::new() };
         self.provide_class(effects, federate, requested.clone(), tag.clone())?;
         self.ask_publishers(effects, federate, requested, tag);
@@ -91,6 +91,10 @@ impl Objects {
         }
         for (owner, attributes) in by_owner {
             if !is_asked(owner) {
+                continue;
+            }
+            if owner == RTI {
+                self.request_managed(effects, requester, instance, attributes);
                 continue;
             }
             if !self.federates.contains_key(&owner) {

@@ -2,8 +2,9 @@
 
 use super::class_request::RequestedClass;
 use super::objects::Objects;
+use crate::control::management::is_managed;
 use crate::control::{Federation, NodeId};
-use crate::effect::{Change, Effects};
+use crate::effect::{Change, Effect, Effects, MomRequest};
 use crate::wire::ObjectMessage;
 use bytes::Bytes;
 use hla::api::{self, callback_request::CallbackRequest as Callback};
@@ -33,7 +34,12 @@ impl Objects {
                 }
             }
             ObjectMessage::Provide { requester, instance, attributes, tag } => {
-                self.provide(effects, requester, instance, &attributes.into_iter().collect(), &tag);
+                let attributes = attributes.into_iter().collect();
+                if is_managed(instance) {
+                    self.request_for_node(effects, (requester, from), instance, attributes);
+                } else {
+                    self.provide(effects, requester, instance, &attributes, &tag);
+                }
             }
             ObjectMessage::ProvideClass { requester, class, attributes, tag, regions } => {
                 let requested =
@@ -65,6 +71,14 @@ impl Objects {
                 if member.is_some_and(|member| member.node == from) {
                     self.regions_requested(effects, from, (federate, instance), regions);
                 }
+            }
+            ObjectMessage::Ask { asked, target: _ } => {
+                let request = MomRequest::Asked { asked, from: Some(from) };
+                effects.push(Effect::Manage(self.id, Box::new(request)));
+            }
+            ObjectMessage::Report { class, values } => self.receive_managed(effects, class, values),
+            ObjectMessage::Managed { requester, federate, values } => {
+                self.managed_elsewhere(effects, requester, federate, values);
             }
             ObjectMessage::Removed { instances } => self.removed_elsewhere(effects, instances),
         }

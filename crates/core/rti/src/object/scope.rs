@@ -5,6 +5,7 @@
 //! subscription with regions applies if one of them overlaps an update region of the attribute.
 
 use super::objects::Objects;
+use crate::control::management::is_managed;
 use crate::effect::Effects;
 use bytes::Bytes;
 use hla::api::{self, AttributeHandleSet, callback_request::CallbackRequest as Callback};
@@ -106,6 +107,9 @@ impl Objects {
         concerned.extend(gained.iter().flat_map(|(_, attributes)| attributes));
         if concerned.is_empty() {
             return;
+        }
+        if is_managed(instance) {
+            return self.provide_managed(effects, instance, gained);
         }
         self.refresh_relevance(effects, instance, &concerned);
         if self.model.switches().auto_provide {

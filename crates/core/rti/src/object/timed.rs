@@ -9,7 +9,7 @@ use crate::time::{Subject, TimeInput, TimedMessage};
 use crate::wire::Payload;
 use bytes::Bytes;
 use hla::api::{CallbackRequest, Message as _, OrderType, callback_request::CallbackRequest as Callback};
-use hla::handle::FederateHandle;
+use hla::handle::{FederateHandle, TransportationTypeHandle};
 use hla::time::TimeKind;
 
 /// The order in which a federate receives a message: in time-stamp order if it was sent in that
@@ -45,7 +45,8 @@ pub(super) fn pass_on(
         && let Ok(time) = kind.decode_time(&stamp.time)
     {
         let (sender, retraction, subject) = (payload.producer, stamp.retraction, subject());
-        let message = Box::new(TimedMessage { time, sender, retraction, subject, body });
+        let transportation = payload.transportation;
+        let message = Box::new(TimedMessage { time, sender, retraction, subject, transportation, body });
         effects.push(Effect::Time(TimeInput::Queue { to: federate.handle, message }));
     }
 }
@@ -57,9 +58,10 @@ impl Objects {
         &mut self,
         effects: &mut Effects,
         to: FederateHandle,
-        (subject, body): (Subject, Bytes),
+        message: TimedMessage,
         received: OrderType,
     ) -> bool {
+        let TimedMessage { subject, transportation, body, .. } = message;
         let Some(federate) = self.federates.get(&to) else { return false };
         let client = federate.client;
         let Some(body) = self.still_wanted(federate, subject, body) else { return false };
@@ -72,10 +74,30 @@ impl Objects {
             OrderType::Receive => Arrival::receive_order(in_receive_order(body), false),
         };
         effects.push(Effect::Deliver { to: client, arrival });
+        self.count_timed(to, subject, transportation);
         if let Subject::Removal(instance) = subject {
             self.end_deletion(effects, instance);
         }
         true
+    }
+
+    fn count_timed(
+        &mut self,
+        to: FederateHandle,
+        subject: Subject,
+        transportation: TransportationTypeHandle,
+    ) {
+        let Some(federate) = self.federates.get_mut(&to) else { return };
+        let counters = &mut federate.counters;
+        match subject {
+            Subject::Update { instance, class, .. } => {
+                counters.count_reflect(class, transportation);
+                self.note_reflected(instance, to);
+            }
+            Subject::Interaction(class) => counters.count_received(class, transportation, false),
+            Subject::Directed { class, .. } => counters.count_received(class, transportation, true),
+            Subject::Removal(_) => counters.removed += 1,
+        }
     }
 
     /// The callback of a message as far as its receiver still wants it.

@@ -64,12 +64,24 @@ impl Objects {
             let key = PasselKey { transportation: state.transportation, sent, regions };
             passels.add(&key, HandleValue { handle: attribute.0, value: pair.value });
         }
-        let (instance, class) = (object.handle, PublishedClass::Objects(object.class));
+        let is_first = object.known.is_first_update(federate);
+        let (instance, registered) = (object.handle, object.class);
+        let class = PublishedClass::Objects(registered);
         // If the owner is not at the home, receivers wait for the change that made it the owner, or
         // for the discovery.
         let after = (object.home != self.node).then_some((class, object.home));
         let mut in_time = false;
-        for payload in passels.finish(tag) {
+        let passels = passels.finish(tag);
+        let counters = &mut self.federate_mut(federate).counters;
+        counters.update_calls = counters.update_calls.saturating_add(1);
+        passels.iter().for_each(|passel| counters.count_update(registered, passel.transportation));
+        if is_first {
+            counters.count_updated(registered);
+            if let Some(object) = self.instances.get_mut(instance) {
+                object.known.note_updated(federate);
+            }
+        }
+        for payload in passels {
             in_time |= payload.is_in_time();
             self.reflect(effects, instance, &payload);
             if self.replicated {
@@ -150,6 +162,7 @@ impl Objects {
         // decided so.
         let as_sent = !object.has_update_regions(&payload.regions, &payload.values);
         let mut conveyed = Conveyed::default();
+        let mut first: SmallVec<[FederateHandle; 4]> = SmallVec::new();
         let mut encoded: SmallVec<[(Part, OrderType, bool, Bytes); 4]> = SmallVec::new();
         let mut receivers =
             object.known().iter().filter(|known| known.federate != payload.producer).peekable();
@@ -191,11 +204,28 @@ impl Objects {
                 }
             };
             let (class, unsubscribed) = (known.class, federate.unsubscribed);
+            if received == OrderType::Receive {
+                federate.counters.count_reflect(class, payload.transportation);
+                if !known.has_reflected {
+                    first.push(known.federate);
+                }
+            }
             pass_on(effects, *kind, federate, payload, best_effort, (body, received), || Subject::Update {
                 instance: handle,
                 class,
                 unsubscribed,
             });
+        }
+        first.into_iter().for_each(|federate| self.note_reflected(handle, federate));
+    }
+
+    /// Notes that a federate has received an update of an instance.
+    pub(super) fn note_reflected(&mut self, instance: ObjectInstanceHandle, federate: FederateHandle) {
+        let first = self.instances.get_mut(instance).and_then(|object| object.known.note_reflected(federate));
+        if let Some(class) = first
+            && let Some(federate) = self.federates.get_mut(&federate)
+        {
+            federate.counters.count_reflected(class);
         }
     }
 }
@@ -309,7 +339,7 @@ impl Conveyed {
 }
 
 /// The values with a subscription that applies; `None` if there are none.
-fn part_in_scope(
+pub(super) fn part_in_scope(
     subscribed: &ClassSubscription,
     narrowed: Option<&Narrowed>,
     values: &[HandleValue],

@@ -5,6 +5,7 @@ use crate::control::{ExecutionId, NodeId};
 use crate::object::objects::Objects;
 use crate::wire::StreamId;
 use base::{Deadlines, Moment};
+use hla::handle::FederateHandle;
 
 /// The subject of a deadline.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -26,6 +27,9 @@ pub(crate) enum Timer {
     History,
     /// Names of instances that died with their node are to be freed.
     Names(ExecutionId),
+    /// Attributes that the management object model updates from time to time are due, for this
+    /// federate.
+    Report(ExecutionId, FederateHandle),
 }
 
 /// The surroundings of a replication: the connection to other nodes, the timers, and read access to

@@ -7,7 +7,8 @@ use crate::proposal::{CallerId, Completion, Outcome, Proposal, Report, Waiting};
 use crate::services::executions;
 use base::{Moment, NodeKey};
 use hla::RtiError;
-use hla::api::{JoinResult, ResignAction};
+use hla::api::callback_request::CallbackRequest as Callback;
+use hla::api::{FederateResigned, JoinResult, ResignAction};
 use hla::handle::FederateHandle;
 use std::collections::BTreeSet;
 
@@ -155,6 +156,7 @@ impl Rti {
                     execution.time.set_non_regulated_grant(allows_non_regulated_grant(&model));
                     execution.act(&mut self.shared, |objects, effects| objects.extend_model(effects, model));
                     execution.replication.learn(federation);
+                    execution.managed_extended(&mut self.shared, federation);
                 }
             }
             Event::Joined { execution, federate } => {
@@ -163,21 +165,18 @@ impl Rti {
                     (self.executions.get_mut(&execution), self.control.execution(execution))
                 {
                     execution.replication.learn(federation);
+                    execution.managed_joined(&mut self.shared, federation, federate);
                 }
             }
-            Event::Resigned { execution, federate, node, action, lost } => {
-                self.farewell(execution, federate, lost);
-                self.with(execution, |execution, shared| {
-                    execution.act(shared, |objects, effects| {
-                        objects.resigned_elsewhere(effects, federate, node, action, lost);
-                    });
-                });
+            Event::Resigned { execution, federate, name, node, action, lost } => {
+                self.take_resignation(execution, (federate, &name), (node, action, lost));
             }
             Event::DirectiveSet { execution, federate, directive } => {
-                self.with(execution, |execution, _| {
+                self.with(execution, |execution, shared| {
                     if let Some(federate) = execution.objects.federates.get_mut(&federate) {
                         federate.switches.resign_directive = directive;
                     }
+                    execution.managed_directive(shared, federate, directive);
                 });
             }
             Event::SyncRegistration { execution, federate, label, refusal } => {
@@ -209,6 +208,13 @@ impl Rti {
                     self.remove_node(node);
                 }
             }
+            Event::Watched { execution, node, class, on } => {
+                if let (Some(execution), Some(federation)) =
+                    (self.executions.get_mut(&execution), self.control.execution(execution))
+                {
+                    execution.managed_watched(&mut self.shared, federation, (class, node), on);
+                }
+            }
             Event::TimeHomeSet { execution: id } => {
                 if let Some(federation) = self.control.execution(id)
                     && let Some(execution) = self.executions.get_mut(&id)
@@ -227,6 +233,29 @@ impl Rti {
                     });
                 }
             }
+        }
+    }
+
+    /// A federate has resigned, or is lost.
+    fn take_resignation(
+        &mut self,
+        id: ExecutionId,
+        (federate, name): (FederateHandle, &str),
+        (node, action, lost): (NodeId, ResignAction, bool),
+    ) {
+        if lost {
+            self.with(id, |execution, shared| execution.report_lost(shared, None, (federate, name), None));
+        }
+        self.farewell(id, federate, lost);
+        self.with(id, |execution, shared| {
+            execution.act(shared, |objects, effects| {
+                objects.resigned_elsewhere(effects, federate, node, action, lost);
+            });
+        });
+        if let (Some(execution), Some(federation)) =
+            (self.executions.get_mut(&id), self.control.execution(id))
+        {
+            execution.managed_resigned(&mut self.shared, federation, federate);
         }
     }
 
@@ -277,6 +306,8 @@ impl Rti {
         let execution = self.executions.get_mut(&execution)?;
         caller.standing = standing;
         execution.objects.join(federate, caller_id, caller.client);
+        execution.time.set_now(self.shared.now);
+        execution.time.joined(federate);
         let joined = execution.objects.federate_mut(federate);
         joined.switches.resign_directive = directive;
         joined.objects_max = caller.account.as_ref().and_then(|account| account.limits().objects);
@@ -298,6 +329,15 @@ impl Rti {
         if *standing == Standing::Joined(id, federate) {
             *standing = Standing::Connected;
             self.shared.delivery.drop_waiting(self.shared.now, caller_id, client);
+            if let Some(execution) = self.executions.get(&id)
+                && execution.mom.resigned.contains(&federate)
+            {
+                let reason = "another federate has resigned it through the management object model";
+                let resigned = FederateResigned { reason_for_resign_description: reason.to_owned() };
+                self.shared.effects.notify(*client, Callback::FederateResigned(resigned));
+                let effects = std::mem::take(&mut self.shared.effects);
+                self.shared.apply_all(effects);
+            }
             if lost {
                 self.shared
                     .delivery

@@ -2,7 +2,8 @@
 
 use super::Shared;
 use crate::control::{Command, ExecutionId, Federation, NodeId, PublishedClass};
-use crate::effect::{Change, Effect, Effects};
+use crate::effect::{Change, Effect, Effects, MomRequest};
+use crate::mom::Mom;
 use crate::object::losses::Rehoming;
 use crate::object::objects::Objects;
 use crate::proposal::{Completion, Proposal};
@@ -10,7 +11,7 @@ use crate::replica::context::Context;
 use crate::replica::replication::{FollowerChange, ReplicaEvent, Replication};
 use crate::replica::time::TimeStreams;
 use crate::services::query_answer;
-use crate::time::{TimeEvent, TimeInput, TimeManager, TimedMessage};
+use crate::time::{TimeEvent, TimeInput, TimeManager};
 use crate::wire::{ObjectMessage, PeerMessage, StreamEvent, StreamMessage};
 use hla::fom::{Edition, Fdd};
 use hla::handle::FederateHandle;
@@ -31,6 +32,7 @@ pub(crate) struct Execution {
     pub(crate) objects: Objects,
     pub(crate) time: TimeManager,
     pub(crate) replication: Replication,
+    pub(crate) mom: Mom,
     /// Memory of the objects, as counted in the sum of all executions.
     counted_bytes: usize,
 }
@@ -44,6 +46,7 @@ impl Execution {
             objects: Objects::new(id, node, federation.model.clone(), federation.time),
             time,
             replication: Replication::new(id),
+            mom: Mom::new(&federation.model),
             counted_bytes: 0,
         }
     }
@@ -158,6 +161,9 @@ impl Execution {
             // followed, and a node that is followed from then on receives all declarations.
             Change::Cover { class } => {
                 self.time.coverage_changed();
+                if self.mom.concerns(class) {
+                    shared.managed.push_back((self.id(), MomRequest::Covered(class)));
+                }
                 shared.covers.push_back((self.id(), class));
             }
             Change::Declare(declaration) => {
@@ -257,12 +263,15 @@ impl Execution {
 
     /// Carries out a request of time management.
     fn take_time_event(&mut self, shared: &mut Shared, event: TimeEvent) {
+        if let (true, Some(federate)) = (self.mom.tells(), event.concerns()) {
+            shared.managed.push_back((self.id(), MomRequest::Changed(federate)));
+        }
         let Self { objects, time, .. } = self;
         let effects = &mut shared.effects;
         match event {
             TimeEvent::Deliver { to, message, received } => {
-                let TimedMessage { time: stamp, retraction, subject, body, .. } = *message;
-                if objects.deliver_timed(effects, to, (subject, body), received) {
+                let (stamp, retraction) = (message.time, message.retraction);
+                if objects.deliver_timed(effects, to, *message, received) {
                     time.note_early(to, retraction, stamp);
                 }
             }
@@ -411,7 +420,7 @@ impl Execution {
 
     /// Ends the machines with their federation execution.
     pub(super) fn end(self, shared: &mut Shared) {
-        let Self { objects, replication, counted_bytes, time: _ } = self;
+        let Self { objects, replication, counted_bytes, time: _, mom: _ } = self;
         shared.object_bytes -= counted_bytes;
         let Shared { now, peers, timers, .. } = shared;
         replication.end(&mut Context { now: *now, peers, timers, objects: &objects });

@@ -146,6 +146,7 @@ impl Rti {
                     });
                 }
                 Timer::Names(execution) => self.free_names(execution),
+                Timer::Report(execution, federate) => self.report_period(execution, federate),
             }
         }
         self.work();
@@ -221,6 +222,7 @@ impl Rti {
 
     /// Handles the consequences of a call for other nodes.
     pub(super) fn settle_network(&mut self) {
+        self.settle_managed();
         if !self.shared.peers.active {
             self.shared.covers.clear();
             self.shared.forwards.clear();

@@ -1,17 +1,30 @@
 //! The state that all federation executions of a node share.
 
 use crate::config::Config;
-use crate::control::{ExecutionId, PublishedClass};
+use crate::control::{ExecutionId, NodeId, PublishedClass};
 use crate::delivery::Delivery;
-use crate::effect::{Change, Effect, Effects};
+use crate::effect::{Change, Effect, Effects, MomRequest};
 use crate::object::instance::Instances;
 use crate::proposal::{Completion, Proposal};
 use crate::replica::context::Timer;
 use crate::replica::peers::Peers;
 use crate::wire::ObjectMessage;
 use base::{Deadlines, Moment};
-use hla::handle::FederateHandle;
+use hla::api::call_request::CallRequest as Call;
+use hla::handle::{FederateHandle, InteractionClassHandle};
 use std::collections::{BTreeSet, VecDeque};
+
+/// A service that a federate of this node is to call, because another one has asked the RTI for it
+/// (11.4.2).
+pub(super) struct OnBehalf {
+    pub(super) execution: ExecutionId,
+    pub(super) target: FederateHandle,
+    pub(super) call: Call,
+    /// The federate that has asked, the class of its interaction, and its node if it is another one.
+    pub(super) sender: FederateHandle,
+    pub(super) class: InteractionClassHandle,
+    pub(super) from: Option<NodeId>,
+}
 
 /// The state that all federation executions of a node share: the connections to federates, to other
 /// nodes and to the control plane.
@@ -33,6 +46,10 @@ pub(crate) struct Shared {
     pub(super) covers: VecDeque<(ExecutionId, PublishedClass)>,
     /// Messages to the nodes of federates.
     pub(super) forwards: VecDeque<(ExecutionId, FederateHandle, ObjectMessage)>,
+    /// Requests to the management object models of executions.
+    pub(super) managed: VecDeque<(ExecutionId, MomRequest)>,
+    /// Services that federates are to call, since others have asked the RTI for that.
+    pub(super) on_behalf: VecDeque<OnBehalf>,
     /// Executions whose federates have ceased to know instances.
     pub(super) reviews: BTreeSet<ExecutionId>,
     /// Executions with work in slices.
@@ -62,6 +79,8 @@ impl Shared {
             object_bytes: 0,
             covers: VecDeque::new(),
             forwards: VecDeque::new(),
+            managed: VecDeque::new(),
+            on_behalf: VecDeque::new(),
             reviews: BTreeSet::new(),
         }
     }
@@ -85,6 +104,7 @@ impl Shared {
                 self.timers.set(Timer::Names(execution), at);
             }
             Effect::Complete(completion) => self.completions.push_back(*completion),
+            Effect::Manage(execution, request) => self.managed.push_back((execution, *request)),
         }
         None
     }

@@ -33,6 +33,8 @@ pub(crate) struct Reception<'a> {
     pub(crate) caller: CallerId,
     pub(crate) call: CallId,
     pub(crate) client: ClientId,
+    /// The caller's host.
+    pub(crate) host: &'a str,
     /// Whether the caller's queue of callbacks is congested.
     pub(crate) congested: bool,
     /// Maximum number of federation executions.
@@ -136,7 +138,8 @@ impl Reception<'_> {
         self.federations.check(MEMBER_BYTES)?;
         let modules = SentModule::set_from_federate(additional_fom_modules, self.source)?;
         let name = federate_name.filter(|name| !name.is_empty());
-        self.bring::<R>(None, modules, Purpose::Join { federation, name, federate_type })
+        let host = self.host.to_owned();
+        self.bring::<R>(None, modules, Purpose::Join { federation, name, federate_type, host })
     }
 
     /// Proposes the command of a call with modules: at once, or after they have been read.

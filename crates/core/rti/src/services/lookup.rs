@@ -320,8 +320,11 @@ impl Serve for NormalizeObjectInstanceHandleRequest {
         };
         let object = objects.instances.get(handle).ok_or_else(unknown)?;
         // The low half counts per node. No two of the first million instances of each of 4,096
-        // nodes have the same value.
-        let node = u32::from(NodeId::of_instance(object.handle).0).wrapping_sub(1) << 20;
-        Ok(Reply::Now(object.handle.0 as u32 ^ node))
+        // nodes have the same value. Instances of the management object model have node 2,048.
+        let (node, number) = match u32::from(NodeId::of_instance(object.handle).0) {
+            0 => (2_047, object.handle.0 as u32 & 0xf_ffff),
+            node => (node - 1, object.handle.0 as u32),
+        };
+        Ok(Reply::Now(number ^ node << 20))
     }
 }

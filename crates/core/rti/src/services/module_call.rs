@@ -1,7 +1,7 @@
 //! Calls with FOM modules.
 
 use crate::control::{Command, ControlPlane, NodeId, model_bytes_of, octet_bytes};
-use crate::modules::{Build, Opened, SentModule, has_text};
+use crate::modules::{Build, ModuleText, Opened, SentModule, has_text};
 use crate::proposal::Waiting;
 use hla::RtiError;
 use hla::api::ResignAction;
@@ -25,7 +25,7 @@ pub(crate) enum Purpose {
     /// Create Federation Execution (4.5).
     Create { federation: String, time: String, directive: ResignAction },
     /// Join Federation Execution (4.11).
-    Join { federation: String, name: Option<String>, federate_type: String },
+    Join { federation: String, name: Option<String>, federate_type: String, host: String },
 }
 
 impl Purpose {
@@ -45,14 +45,26 @@ impl Purpose {
             Self::Create { federation, time, directive } => {
                 Command::Create { federation, mim, modules, time, directive }
             }
-            Self::Join { federation, name, federate_type } => {
+            Self::Join { federation, name, federate_type, host } => {
                 let known = control.federation(&federation).filter(|_| new.len() < modules.len());
                 let known = known.map(|federation| federation.id);
+                let designators = designators(&modules);
                 let modules = new.into_iter().map(|index| modules[index].clone()).collect();
-                Command::Join { federation, name, federate_type, modules, known, node }
+                Command::Join { federation, name, federate_type, modules, known, node, host, designators }
             }
         }
     }
+}
+
+/// The designators of modules; the first one, of those with the same text.
+fn designators(modules: &[ModuleText]) -> Vec<String> {
+    let mut first: Vec<&ModuleText> = Vec::new();
+    for module in modules {
+        if first.iter().all(|earlier| earlier.text != module.text) {
+            first.push(module);
+        }
+    }
+    first.into_iter().map(|module| module.designator.clone()).collect()
 }
 
 impl ModuleCall {

@@ -46,7 +46,7 @@ switches! {
     get GetConveyRegionDesignatorSetsSwitchRequest: |context| context.switches().convey_region_designator_sets;
     get GetAutomaticResignDirectiveRequest: |context| context.switches().resign_directive;
     get GetServiceReportingSwitchRequest: |context| false;
-    get GetExceptionReportingSwitchRequest: |context| false;
+    get GetExceptionReportingSwitchRequest: |context| context.switches().exception_reporting;
     get GetSendServiceReportsToFileSwitchRequest: |context| false;
     get GetAutoProvideSwitchRequest: |context| context.federation_switches().auto_provide;
     get GetDelaySubscriptionEvaluationSwitchRequest:
@@ -59,6 +59,7 @@ switches! {
     set SetAttributeScopeAdvisorySwitchRequest: attribute_scope;
     set SetInteractionRelevanceAdvisorySwitchRequest: interaction_relevance;
     set SetConveyRegionDesignatorSetsSwitchRequest: convey_region_designator_sets;
+    set SetExceptionReportingSwitchRequest: exception_reporting;
 }
 
 impl Serve for SetAttributeRelevanceAdvisorySwitchRequest {
@@ -83,7 +84,7 @@ impl Serve for SetAutomaticResignDirectiveRequest {
     }
 }
 
-/// Reports use the management object model, which is not built yet. These switches stay off.
+/// Reports of services (11.5) are not built yet. These switches stay off.
 macro_rules! reporting {
     ($($set:ident)+) => {$(
         impl Serve for $set {
@@ -96,14 +97,12 @@ macro_rules! reporting {
 
 reporting! {
     SetServiceReportingSwitchRequest
-    SetExceptionReportingSwitchRequest
     SetSendServiceReportsToFileSwitchRequest
 }
 
 fn stay_off(service: &Service, value: bool) -> Served<()> {
     if value {
-        let text =
-            "reports belong to the management object model (clause 11), which this RTI does not offer yet";
+        let text = "reports of services belong to the management object model (11.5); this RTI does not offer them yet";
         return Err(RtiError::internal(format!("{}: {text}", service.name)));
     }
     Ok(Reply::Now(()))

@@ -13,7 +13,7 @@
 //! - [`retraction`]: messages that their senders can still retract;
 //! - [`network`]: the same over many nodes; [`participant`]: what a node reports, and when it uses
 //!   a result; [`carried`]: the changes that unused results tell of; [`streams`]: what it has to know of streams; [`coordinator`]: the node that merges the reports; [`message`]: their octets;
-//! - [`status`]: what is shown to people.
+//! - [`report`]: what the management object model tells; [`status`]: what is shown to people.
 //!
 //! A service changes the clock of its caller, and [`TimeManager::refresh`] enters the change into
 //! two ordered sets: the bounds of regulating federates, and the needs of those that wait for a
@@ -29,6 +29,7 @@ mod message;
 mod network;
 mod participant;
 mod queue;
+mod report;
 mod retraction;
 mod role;
 mod slices;
@@ -41,6 +42,7 @@ mod tests;
 pub(crate) use advance::AdvanceService;
 pub(crate) use network::Query;
 pub(crate) use queue::{Subject, TimedMessage};
+pub(crate) use report::TimeState;
 pub(crate) use retraction::Sending;
 pub(crate) use status::Reason;
 pub(crate) use streams::{Progress, Streams};
@@ -57,6 +59,7 @@ use hla::handle::{FederateHandle, MessageRetractionHandle, ObjectInstanceHandle}
 use hla::time::{LogicalTime, TimeKind};
 use hla::{Exception, RtiError};
 use network::Network;
+use report::Spent;
 use slices::Turn;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -100,6 +103,17 @@ pub(crate) enum TimeEvent {
     Answer { caller: CallerId, call: CallId, query: Query, time: Option<LogicalTime> },
 }
 
+impl TimeEvent {
+    /// The federate whose state may have changed.
+    pub(crate) fn concerns(&self) -> Option<FederateHandle> {
+        match *self {
+            Self::Notify { to, .. } => Some(to),
+            Self::Constrained { federate, .. } => Some(federate),
+            _ => None,
+        }
+    }
+}
+
 /// The clocks of the federates of a federation execution.
 #[derive(Debug)]
 pub(crate) struct TimeManager {
@@ -107,6 +121,8 @@ pub(crate) struct TimeManager {
     /// Constrained federates advance although no other federate regulates time.
     non_regulated_grant: bool,
     clocks: BTreeMap<FederateHandle, Clock>,
+    /// The federates of this node, with how they have spent their time.
+    spent: BTreeMap<FederateHandle, Spent>,
     bounds: Bounds,
     /// The bound that each waiting federate needs.
     needs: BTreeSet<(Bound, FederateHandle)>,
@@ -132,6 +148,7 @@ impl TimeManager {
             kind,
             non_regulated_grant: false,
             clocks: BTreeMap::new(),
+            spent: BTreeMap::new(),
             bounds: Bounds::default(),
             needs: BTreeSet::new(),
             events: VecDeque::new(),
@@ -275,6 +292,7 @@ impl TimeManager {
 
     /// Forgets a federate. Its messages stay in the queues of others, and are final.
     pub(crate) fn leave(&mut self, federate: FederateHandle) {
+        self.spent.remove(&federate);
         let Some(mut clock) = self.clocks.remove(&federate) else { return };
         let finals = clock.sent.finish(Bound::INFINITE);
         self.events.extend(finals.map(TimeEvent::DeletionFinal));
@@ -294,6 +312,9 @@ impl TimeManager {
         let phase = clock.phase();
         if phase != clock.begun {
             (clock.begun, clock.since) = (phase, self.now);
+            if let Some(spent) = self.spent.get_mut(&federate) {
+                spent.note(self.now, clock.advancing.is_some());
+            }
         }
         if let Some(network) = &mut self.network {
             network.note(output_changed || need != clock.entered_need);

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use hla::handle::{
     FederateHandle, InteractionClassHandle, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle,
+    TransportationTypeHandle,
 };
 use hla::time::LogicalTime;
 use std::collections::{BTreeMap, VecDeque};
@@ -28,6 +29,7 @@ pub(crate) struct TimedMessage {
     pub(crate) sender: FederateHandle,
     pub(crate) retraction: MessageRetractionHandle,
     pub(crate) subject: Subject,
+    pub(crate) transportation: TransportationTypeHandle,
     /// The encoded callback. Receivers of the same content share it.
     pub(crate) body: Bytes,
 }
@@ -127,6 +129,7 @@ mod tests {
             sender: FederateHandle(sender),
             retraction: MessageRetractionHandle(handle),
             subject: Subject::Interaction(InteractionClassHandle(1)),
+            transportation: TransportationTypeHandle::RELIABLE,
             body: Bytes::from(vec![body]),
         })
     }

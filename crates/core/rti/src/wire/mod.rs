@@ -21,7 +21,9 @@ pub(crate) use packet::{
 };
 pub use packet::{NetTopic, Packet};
 pub(crate) use payload::{HandleValue, Payload, Values};
-pub(crate) use peer_message::{Declaration, ObjectMessage, PeerMessage, StreamMessage, SubscribedAttribute};
+pub(crate) use peer_message::{
+    Asked, Declaration, ObjectMessage, PeerMessage, StreamMessage, SubscribedAttribute,
+};
 
 pub(crate) use region::{DimensionRange, Region, RegionSet, Specification};
 

@@ -15,6 +15,17 @@ pub(crate) struct HandleValue {
     pub(crate) value: Bytes,
 }
 
+impl HandleValue {
+    pub(super) fn write(&self, out: &mut impl Writer) {
+        out.number(self.handle);
+        out.octets(&self.value);
+    }
+
+    pub(super) fn read(r: &mut Reader) -> Result<Self, WireError> {
+        Ok(Self { handle: r.u32("a handle")?, value: r.octets("a value")? })
+    }
+}
+
 /// Most updates carry one attribute, which needs no allocation. Room for a second one would add 40
 /// octets to every move of a message.
 pub(crate) type Values = SmallVec<[HandleValue; 1]>;
@@ -62,10 +73,7 @@ impl Payload {
             self.regions.write(out);
         }
         out.number(self.values.len() as u64);
-        for value in &self.values {
-            out.number(value.handle);
-            out.octets(&value.value);
-        }
+        self.values.iter().for_each(|value| value.write(out));
     }
 
     pub(crate) fn read(r: &mut Reader) -> Result<Box<Self>, WireError> {
@@ -81,7 +89,7 @@ impl Payload {
         let mut payload =
             Box::new(Self { producer, transportation, tag, stamp, regions, values: Values::new() });
         for _ in 0..r.count("the number of values", 1)? {
-            payload.values.push(HandleValue { handle: r.u32("a handle")?, value: r.octets("a value")? });
+            payload.values.push(HandleValue::read(r)?);
         }
         Ok(payload)
     }

@@ -2,7 +2,8 @@
 
 use super::event::{attributes, put_attributes, put_regions, regions};
 use super::packet::{class, put_class};
-use super::{OwnershipRequest, Reader, Record, RegionSet, Watermark, Writer};
+use super::{HandleValue, OwnershipRequest, Reader, Record, RegionSet, Values, Watermark, Writer};
+use crate::control::management::federate_of;
 use crate::control::{ExecutionId, NodeId, PublishedClass};
 use bytes::{BufMut, Bytes, BytesMut};
 use hla::handle::{
@@ -154,6 +155,22 @@ pub(crate) enum ObjectMessage {
         instance: ObjectInstanceHandle,
         regions: Vec<(AttributeHandle, RegionSet)>,
     },
+    /// Values of the HLAfederate instance for a federate of the sender (clause 11): the answer to
+    /// a request of a federate of the receiver, or an update for all of them.
+    Managed { requester: Option<FederateHandle>, federate: FederateHandle, values: Values },
+    /// A federate of the sender has sent an interaction to the RTI that concerns a federate of the
+    /// receiver.
+    Ask { target: FederateHandle, asked: Asked },
+    /// An interaction of the RTI, for subscribers at the receiver.
+    Report { class: InteractionClassHandle, values: Values },
+}
+
+/// An interaction that a federate has sent to the RTI (clause 11).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Asked {
+    pub(crate) sender: FederateHandle,
+    pub(crate) class: InteractionClassHandle,
+    pub(crate) values: Values,
 }
 
 impl PeerMessage {
@@ -191,9 +208,13 @@ impl PeerMessage {
             PeerMessage::Stream(_, _) | PeerMessage::Time(_) => None,
             PeerMessage::Objects(message) => match message {
                 ObjectMessage::Declare(declaration) => Some(declaration.federate()),
-                ObjectMessage::Provide { requester, .. } | ObjectMessage::ProvideClass { requester, .. } => {
-                    Some(*requester)
+                // The receiver must know the federate that an HLAfederate instance stands for.
+                ObjectMessage::Provide { requester, instance, .. } => {
+                    Some(federate_of(*instance).map_or(*requester, |federate| federate.max(*requester)))
                 }
+                ObjectMessage::ProvideClass { requester, .. } => Some(*requester),
+                ObjectMessage::Managed { federate, .. } => Some(*federate),
+                ObjectMessage::Ask { target, asked } => Some((*target).max(asked.sender)),
                 ObjectMessage::QueryTransportation { asker, federate, .. }
                 | ObjectMessage::ReportTransportation { asker, federate, .. } => {
                     Some((*asker).max(*federate))
@@ -201,7 +222,9 @@ impl PeerMessage {
                 ObjectMessage::Adopt { records, .. } => of_records(records),
                 ObjectMessage::Own(request) => Some(request.federate),
                 ObjectMessage::Regions { federate, .. } => Some(*federate),
-                ObjectMessage::Removed { .. } | ObjectMessage::Adopted { .. } => None,
+                ObjectMessage::Removed { .. }
+                | ObjectMessage::Adopted { .. }
+                | ObjectMessage::Report { .. } => None,
             },
         };
         latest.unwrap_or_default()
@@ -256,7 +279,7 @@ impl PeerMessage {
 /// The kind of [`PeerMessage::Time`].
 const TIME: u8 = 32;
 
-/// Smaller kinds belong to [`StreamMessage`], those up to 25 to [`ObjectMessage`].
+/// Smaller kinds belong to [`StreamMessage`], those up to 28 to [`ObjectMessage`].
 const FIRST_OF_OBJECTS: u8 = 16;
 
 impl StreamMessage {
@@ -380,6 +403,9 @@ impl ObjectMessage {
             ObjectMessage::Own(_) => 23,
             ObjectMessage::Adopted { .. } => 24,
             ObjectMessage::Regions { .. } => 25,
+            ObjectMessage::Managed { .. } => 26,
+            ObjectMessage::Ask { .. } => 27,
+            ObjectMessage::Report { .. } => 28,
         }
     }
 
@@ -410,6 +436,19 @@ impl ObjectMessage {
             ObjectMessage::ReportTransportation { asker, federate, class, transportation } => {
                 let numbers = [asker.0, federate.0, class.0, transportation.0];
                 numbers.into_iter().for_each(|number| out.number(number));
+            }
+            ObjectMessage::Managed { requester, federate, values } => {
+                out.number(requester.unwrap_or_default().0);
+                out.number(federate.0);
+                put_values(out, values);
+            }
+            ObjectMessage::Ask { target, asked: Asked { sender, class, values } } => {
+                [target.0, sender.0, class.0].into_iter().for_each(|number| out.number(number));
+                put_values(out, values);
+            }
+            ObjectMessage::Report { class, values } => {
+                out.number(class.0);
+                put_values(out, values);
             }
             ObjectMessage::Own(request) => request.write(out),
             ObjectMessage::Adopted { gone } => out.number(gone.0),
@@ -470,11 +509,37 @@ impl ObjectMessage {
                 instance: ObjectInstanceHandle(r.u64("an instance")?),
                 regions: regions(r)?,
             },
+            26 => ObjectMessage::Managed {
+                requester: Some(FederateHandle(r.u32("a requester")?)).filter(|to| to.is_valid()),
+                federate: FederateHandle(r.u32("a federate")?),
+                values: values(r)?,
+            },
+            27 => ObjectMessage::Ask {
+                target: FederateHandle(r.u32("a federate")?),
+                asked: Asked {
+                    sender: FederateHandle(r.u32("a sender")?),
+                    class: InteractionClassHandle(r.u32("an interaction class")?),
+                    values: values(r)?,
+                },
+            },
+            28 => ObjectMessage::Report {
+                class: InteractionClassHandle(r.u32("an interaction class")?),
+                values: values(r)?,
+            },
             other => {
-                return Err(WireError(format!("{other} is no kind of message about objects (16 to 25)")));
+                return Err(WireError(format!("{other} is no kind of message about objects (16 to 28)")));
             }
         })
     }
+}
+
+fn put_values(out: &mut BytesMut, values: &Values) {
+    out.number(values.len() as u64);
+    values.iter().for_each(|value| value.write(out));
+}
+
+fn values(r: &mut Reader) -> Result<Values, WireError> {
+    Ok(r.list("the number of values", HandleValue::read)?.into())
 }
 
 fn put_records(out: &mut BytesMut, records: &[Record]) {

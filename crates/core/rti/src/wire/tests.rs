@@ -269,6 +269,11 @@ fn stream_message() -> impl Strategy<Value = StreamMessage> {
     ]
 }
 
+fn values() -> impl Strategy<Value = Values> {
+    let value = (any::<u32>(), octets()).prop_map(|(handle, value)| HandleValue { handle, value });
+    proptest::collection::vec(value, 0..4).prop_map(Values::from)
+}
+
 fn object_message() -> impl Strategy<Value = ObjectMessage> {
     let records = || proptest::collection::vec(record(), 0..3);
     prop_oneof![
@@ -308,6 +313,17 @@ fn object_message() -> impl Strategy<Value = ObjectMessage> {
         request().prop_map(|request| ObjectMessage::Own(Box::new(request))),
         (any::<u32>(), instance(), regions()).prop_map(|(federate, instance, regions)| {
             ObjectMessage::Regions { federate: FederateHandle(federate), instance, regions }
+        }),
+        (any::<[u32; 2]>(), values()).prop_map(|([requester, federate], values)| {
+            let requester = Some(FederateHandle(requester)).filter(|to| to.is_valid());
+            ObjectMessage::Managed { requester, federate: FederateHandle(federate), values }
+        }),
+        (any::<[u32; 3]>(), values()).prop_map(|([target, sender, class], values)| {
+            let (sender, class) = (FederateHandle(sender), InteractionClassHandle(class));
+            ObjectMessage::Ask { target: FederateHandle(target), asked: Asked { sender, class, values } }
+        }),
+        (any::<u32>(), values()).prop_map(|(class, values)| {
+            ObjectMessage::Report { class: InteractionClassHandle(class), values }
         }),
         proptest::collection::vec(instance(), 0..4)
             .prop_map(|instances| ObjectMessage::Removed { instances }),

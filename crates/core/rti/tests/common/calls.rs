@@ -79,7 +79,7 @@ impl Fed {
     }
 
     /// Values are given as `"a=x b=y"`.
-    pub(super) fn values(&self, pairs: &str) -> Option<api::AttributeHandleValueMap> {
+    pub(crate) fn values(&self, pairs: &str) -> Option<api::AttributeHandleValueMap> {
         let pair = |pair: &str| {
             let (name, value) = pair.split_once('=').expect("name=value");
             api::AttributeHandleValue { attribute_handle: Some(self.attribute(name)), value: bytes(value) }

@@ -12,6 +12,7 @@ mod calls;
 mod declare;
 pub(crate) mod fom;
 mod lookups;
+pub(crate) mod mom;
 mod regions;
 mod show;
 mod time;
@@ -47,7 +48,7 @@ pub(crate) struct Inner {
     /// Names of federates by handle.
     pub(crate) federates: BTreeMap<FederateHandle, String>,
     /// Callbacks taken, in encoded form.
-    mail: BTreeMap<CallerId, Vec<Bytes>>,
+    pub(crate) mail: BTreeMap<CallerId, Vec<Bytes>>,
     last_caller: u64,
     last_call: u32,
     /// For an RTI that is one node of many: its key and the log of commands.
@@ -235,6 +236,14 @@ impl Fed {
         let taken = self.world.0.borrow_mut().mail.get_mut(&self.caller).map(std::mem::take);
         let inner = self.world.0.borrow();
         taken.unwrap_or_default().into_iter().map(|body| inner.show(&body)).collect()
+    }
+
+    /// The callbacks since the last call, without those about instances of the management object
+    /// model, which subscribers of HLAobjectRoot discover as well.
+    pub(crate) fn callbacks_of_federates(&self) -> Vec<String> {
+        let mut callbacks = self.callbacks();
+        callbacks.retain(|callback| !callback.contains("(0:"));
+        callbacks
     }
 
     /// Drops the callbacks so far.

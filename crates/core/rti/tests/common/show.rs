@@ -285,6 +285,9 @@ impl Inner {
 
     fn federate(&self, handle: Option<FederateHandle>) -> String {
         let handle = handle.unwrap_or_default();
+        if !handle.is_valid() {
+            return "RTI".to_owned();
+        }
         self.federates.get(&handle).cloned().unwrap_or_else(|| format!("{handle:?}"))
     }
 

@@ -49,7 +49,7 @@ pub(crate) fn compare(auto_provide: bool, advisories: bool, ops: &[Op]) -> Resul
         let outcome = run.apply(op, step);
         prop_assert_eq!(outcome, expected, "step {}: {:?}", step, op);
         for (joined, federate) in run.federates.iter().enumerate() {
-            let notified = federate.callbacks();
+            let notified = federate.callbacks_of_federates();
             prop_assert!(
                 discoveries_lead(&notified),
                 "step {}: {:?} told {} {:?}",

@@ -308,6 +308,7 @@ impl Spec {
             Call::Lose { directive } => {
                 if self.federates[op.federate].is_some() {
                     self.leave(op.federate, directive, true)?;
+                    self.tell_of_loss();
                 }
             }
             _ if self.federates[op.federate].is_none() => return Err(FederateNotExecutionMember),
@@ -320,6 +321,17 @@ impl Spec {
         }
         self.settle(&before);
         Ok(())
+    }
+
+    /// The RTI reports the loss by an interaction, whose superclasses others may subscribe (11.5).
+    fn tell_of_loss(&mut self) {
+        let wants = |at: &usize| {
+            let federate = self.federates[*at].as_ref();
+            federate.is_some_and(|federate| federate.subscribed_interactions.contains_key(&0))
+        };
+        for federate in (0..self.federates.len()).filter(wants).collect::<Vec<_>>() {
+            self.notify(federate, format!("receive({}, , reliable, RTI)", INTERACTIONS[0]));
+        }
     }
 
     fn apply_member(&mut self, federate: usize, call: Call, value: usize) -> Result<(), Exception> {

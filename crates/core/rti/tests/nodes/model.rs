@@ -54,7 +54,7 @@ fn compare(auto_provide: bool, faults: Faults, seed: u64, ops: &[Op]) -> Result<
         run.cluster.run(Duration::from_secs(2));
         for (joined, federate) in run.federates.iter().enumerate() {
             let notified: Vec<String> =
-                federate.callbacks().iter().map(|callback| run.numbered(callback)).collect();
+                federate.callbacks_of_federates().iter().map(|callback| run.numbered(callback)).collect();
             prop_assert!(
                 discoveries_lead(&notified),
                 "step {}: {:?} told {} {:?}",

@@ -64,7 +64,7 @@ fn subscribing_discovers_what_is_there() -> Refused {
     b.subscribe("C.S", &["c"])?;
     assert_eq!(b.callbacks(), ["discover(2, C.S, A)"]);
     b.subscribe("HLAobjectRoot", &["privilege"])?;
-    assert_eq!(b.callbacks(), ["discover(3, HLAobjectRoot, A)"]);
+    assert_eq!(b.callbacks_of_federates(), ["discover(3, HLAobjectRoot, A)"]);
     Ok(())
 }
 

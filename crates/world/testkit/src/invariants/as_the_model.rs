@@ -8,7 +8,9 @@ use super::lost_federates::LostFederates;
 use crate::model::{Effects, Model, Owed, Served, units};
 use crate::observation::{FederationView, Observation, Seen, SessionId};
 use crate::options::Timeouts;
+use crate::request::is_of_rti;
 use base::{Moment, Serial31};
+use bytes::Bytes;
 use fedpro::service::{response_field, service_name};
 use hla::Exception;
 use hla::api::call_request::CallRequest as Call;
@@ -16,6 +18,7 @@ use hla::api::call_response::CallResponse as Answer;
 use hla::api::callback_request::CallbackRequest as Callback;
 use hla::api::{CallRequest, CallResponse, CallbackRequest, Message as _};
 use hla::fom::Fdd;
+use hla::handle::{AttributeHandle, ObjectInstanceHandle};
 use netsim::HostId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -70,6 +73,8 @@ pub struct AsTheModel {
     tight: bool,
     over: BTreeSet<SessionId>,
     last_status: Vec<FederationView>,
+    /// The last values of the management object model that each session was told.
+    managed: BTreeMap<SessionId, BTreeMap<(ObjectInstanceHandle, AttributeHandle), Bytes>>,
 }
 
 impl AsTheModel {
@@ -88,6 +93,7 @@ impl AsTheModel {
             tight,
             over: BTreeSet::new(),
             last_status: Vec::new(),
+            managed: BTreeMap::new(),
         }
     }
 
@@ -209,6 +215,10 @@ impl AsTheModel {
                 if matches!(callback, Callback::RequestAttributeOwnershipAssumption(_)) {
                     return Ok(());
                 }
+                if is_of_rti(&callback) {
+                    self.note_managed(*session, callback);
+                    return Ok(());
+                }
                 units(callback).iter().try_for_each(|unit| self.called(seen.at, *session, unit))
             }
             Observation::Resumed { session } => {
@@ -218,6 +228,18 @@ impl AsTheModel {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Notes values of the management object model. Only the last ones are compared: when they are
+    /// told is left open.
+    fn note_managed(&mut self, session: SessionId, callback: Callback) {
+        let Callback::ReflectAttributeValues(c) = callback else { return };
+        let instance = c.object_instance.unwrap_or_default();
+        let told = self.managed.entry(session).or_default();
+        let pairs = c.attribute_values.unwrap_or_default().attribute_handle_value;
+        let pairs =
+            pairs.into_iter().filter_map(|pair| Some(((instance, pair.attribute_handle?), pair.value)));
+        told.extend(pairs);
     }
 
     /// Whether the RTI may have refused a list because the federate does not take its callbacks. The
@@ -325,6 +347,12 @@ impl AsTheModel {
                 *self.dropped.entry(session).or_default() += batch.left_out();
                 self.dropped_in_all += batch.left_out();
             }
+        }
+        let none = BTreeMap::new();
+        for session in self.hosts.keys().filter(|session| !self.over.contains(session)) {
+            let told = self.managed.get(session).unwrap_or(&none);
+            let compared = self.model.compare_managed(*session, told);
+            compared.map_err(|wrong| format!("{session}: {wrong}"))?;
         }
         for federation in &self.last_status {
             for (name, counted) in &federation.federates {

@@ -22,7 +22,7 @@
 use super::Invariant;
 use crate::ledger::{Ledger, Life, Membership, Run, Sent};
 use crate::observation::{Observation, Seen, SessionId};
-use crate::request::{Message, Stamp, stamp};
+use crate::request::{Message, Stamp, is_of_rti, stamp};
 use base::Moment;
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
@@ -236,6 +236,7 @@ impl ExactlyOnce {
                 }
                 Ok(())
             }
+            _ if is_of_rti(callback) => Ok(()),
             Callback::ReceiveInteraction(c) => {
                 let stamp = stamp(&c.user_supplied_tag);
                 let Some((stamp, Sent { by, at: sent, message: Message::Interaction(class) })) =

@@ -6,7 +6,7 @@
 use super::Invariant;
 use crate::ledger::Ledger;
 use crate::observation::{Observation, Seen, SessionId};
-use crate::request::{Message, stamp};
+use crate::request::{Message, is_of_rti, stamp};
 use hla::api::callback_request::CallbackRequest as Callback;
 use hla::handle::{InteractionClassHandle, ObjectClassHandle, TransportationTypeHandle};
 use std::collections::BTreeMap;
@@ -44,6 +44,7 @@ impl Invariant for DeliveryOrder {
     fn observe(&mut self, seen: &Seen, ledger: &Ledger) -> Result<(), String> {
         let Observation::Received { session, callback, .. } = &seen.observation else { return Ok(()) };
         let (tag, transportation) = match callback {
+            _ if is_of_rti(callback) => return Ok(()),
             Callback::ReflectAttributeValues(c) => (&c.user_supplied_tag, c.transportation_type),
             Callback::ReceiveInteraction(c) => (&c.user_supplied_tag, c.transportation_type),
             Callback::ReceiveDirectedInteraction(c) => (&c.user_supplied_tag, c.transportation_type),

@@ -1,6 +1,7 @@
 //! The advice that every federate should have, as a pure function of the state, and the callbacks
 //! for the difference between two moments.
 
+use super::managed::is_managed;
 use super::unit::{in_scope, out_of_scope, single};
 use super::{Effects, Federation};
 use bytes::Bytes;
@@ -51,7 +52,9 @@ impl Federation {
                 let seen = others.filter(|&(&at, _)| self.applicable(caller, (class, at), handle).is_some());
                 advice.scope.extend(seen.map(|(&attribute, _)| (caller, handle, attribute)));
             }
-            for (&attribute, &owner) in &instance.owners {
+            // The RTI gets no advisories.
+            let owners = instance.owners.iter().filter(|_| !is_managed(handle));
+            for (&attribute, &owner) in owners {
                 advice.interest.insert((owner, handle, attribute), self.interest(handle, attribute, owner));
             }
         }

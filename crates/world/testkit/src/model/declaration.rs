@@ -43,9 +43,9 @@ impl Federation {
     /// The exceptions that apply to a declaration.
     fn faults_of(&self, declaration: &Declaration<'_>) -> Vec<Exception> {
         match *declaration {
-            Declaration::Publish(class, listed) => self.faults_of_attributes(class, listed, true),
+            Declaration::Publish(class, listed) => self.faults_of_attributes(class, listed, false),
             Declaration::Subscribe(class, listed, how) => {
-                let mut faults = self.faults_of_attributes(class, listed, true);
+                let mut faults = self.faults_of_attributes(class, listed, false);
                 faults.extend(rate(how.rate).err());
                 faults
             }
@@ -53,7 +53,7 @@ impl Federation {
                 self.faults_of_attributes(class, listed.unwrap_or_default(), false)
             }
             Declaration::PublishInteraction(class) | Declaration::SubscribeInteraction(class, _) => {
-                self.faults_of_interaction(class, true)
+                self.faults_of_interaction(class, false)
             }
             Declaration::UnpublishInteraction(class) | Declaration::UnsubscribeInteraction(class) => {
                 self.faults_of_interaction(class, false)
@@ -67,27 +67,27 @@ impl Federation {
         }
     }
 
-    /// Classes of the management object model cannot be declared yet.
+    /// Classes of the management object model cannot be subscribed in regions yet.
     pub(super) fn faults_of_attributes(
         &self,
         class: ObjectClassHandle,
         listed: &[AttributeHandle],
-        declares: bool,
+        in_regions: bool,
     ) -> Vec<Exception> {
         let mut faults = self.check_attributes(class, listed, Exception::ObjectClassNotDefined);
-        faults.extend((declares && self.is_mom(class)).then_some(Exception::RTIinternalError));
+        faults.extend((in_regions && self.is_mom(class)).then_some(Exception::RTIinternalError));
         faults
     }
 
     pub(super) fn faults_of_interaction(
         &self,
         class: InteractionClassHandle,
-        declares: bool,
+        in_regions: bool,
     ) -> Vec<Exception> {
         let unknown = self.model.interaction_class(class).is_none();
         let mut faults: Vec<_> =
             unknown.then_some(Exception::InteractionClassNotDefined).into_iter().collect();
-        faults.extend((declares && self.is_mom_interaction(class)).then_some(Exception::RTIinternalError));
+        faults.extend((in_regions && self.is_mom_interaction(class)).then_some(Exception::RTIinternalError));
         faults
     }
 

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The logical time of the federations of a run: the default (4.5).
 const TIME: &str = "HLAfloat64Time";
 /// The type of every federate of a run.
-const FEDERATE_TYPE: &str = "scripted";
+pub(super) const FEDERATE_TYPE: &str = "scripted";
 
 impl Model {
     /// Executes a call of a session without a joined federate.
@@ -159,6 +159,7 @@ impl Model {
             directive: switches.automatic_resign_action as i32,
         };
         federation.federates.insert(handle, federate);
+        federation.add_federate_instance(handle, fx);
         federation.announce_to_newcomer(handle, fx);
         self.callers.insert(
             session,
@@ -365,6 +366,7 @@ impl Federation {
             point.achieved.remove(&federate);
         }
         self.complete_points(fx);
+        self.remove_federate_instance(federate, fx);
     }
 }
 

@@ -133,10 +133,7 @@ impl Federation {
         let mut faults = self.check_parameters(class, values.as_ref());
         faults.extend(self.check_interaction_regions(caller, class, regions));
         if !self.federates[&caller].publishes_interactions.contains(&class) {
-            faults.push(match self.is_mom_interaction(class) {
-                true => Exception::RTIinternalError,
-                false => Exception::InteractionClassNotPublished,
-            });
+            faults.push(Exception::InteractionClassNotPublished);
         }
         refuse_if(faults)?;
         let transportation = self.transportation_of(caller, class);

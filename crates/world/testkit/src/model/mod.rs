@@ -9,6 +9,7 @@ mod advice;
 mod declaration;
 mod distribution;
 mod federation;
+mod managed;
 mod message;
 mod object;
 pub mod ownership;
@@ -35,6 +36,7 @@ use hla::handle::{
     AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
     TransportationTypeHandle,
 };
+use managed::is_managed;
 use regions::Regions;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -199,7 +201,10 @@ impl Model {
     pub fn instances(&self) -> BTreeMap<&str, usize> {
         self.federations
             .iter()
-            .map(|(name, federation)| (name.as_str(), federation.instances.len()))
+            .map(|(name, federation)| {
+                let registered = federation.instances.keys().filter(|handle| !is_managed(**handle));
+                (name.as_str(), registered.count())
+            })
             .collect()
     }
 
@@ -207,6 +212,21 @@ impl Model {
     pub fn session_of(&self, federation: &str, name: &str) -> Option<SessionId> {
         let federates = &self.federations.get(federation)?.federates;
         federates.values().find(|federate| federate.name == name).map(|federate| federate.session)
+    }
+
+    /// Compares the last values of the management object model that a session was told with the
+    /// present ones.
+    ///
+    /// # Errors
+    /// The first difference.
+    pub fn compare_managed(
+        &self,
+        session: SessionId,
+        told: &BTreeMap<(ObjectInstanceHandle, AttributeHandle), bytes::Bytes>,
+    ) -> Result<(), String> {
+        let joined = self.callers.get(&session).and_then(|caller| caller.joined.as_ref());
+        let Some((name, federate)) = joined else { return Ok(()) };
+        self.federations.get(name).map_or(Ok(()), |federation| federation.compare_managed(*federate, told))
     }
 
     /// Executes a call. Returns its result and its effects.
@@ -275,7 +295,7 @@ impl Federation {
     fn new(model: Arc<Fdd>) -> Self {
         let root = model.object_class_by_name(hla::fom::OBJECT_ROOT).expect("every model has its root");
         let privilege = model.attribute_by_name(root, PRIVILEGE_TO_DELETE).expect("the MIM has it");
-        Self {
+        let mut federation = Self {
             now: Moment::ZERO,
             model,
             privilege,
@@ -285,7 +305,9 @@ impl Federation {
             instances_ever: 0,
             names: BTreeMap::new(),
             points: BTreeMap::new(),
-        }
+        };
+        federation.add_whole();
+        federation
     }
 
     fn execute(&mut self, now: Moment, federate: FederateHandle, request: &Call, fx: &mut Effects) -> Served {

@@ -125,6 +125,8 @@ impl Federation {
             faults.push(Exception::ObjectClassNotDefined);
         } else if published.is_empty() {
             faults.push(Exception::ObjectClassNotPublished);
+        } else if self.is_for_rti(class) {
+            faults.push(Exception::RTIinternalError);
         }
         let available = self.available(class);
         let unpublished = |at: &AttributeHandle| available.contains(at) && !published.contains(at);
@@ -277,9 +279,7 @@ impl Federation {
         let class = r.object_class.unwrap_or_default();
         let attributes: BTreeSet<_> = listed(&r.attributes).iter().copied().collect();
         let all: Vec<_> = attributes.iter().copied().collect();
-        let mut faults = self.check_attributes(class, &all, Exception::ObjectClassNotDefined);
-        faults.extend(self.is_mom(class).then_some(Exception::RTIinternalError));
-        refuse_if(faults)?;
+        refuse_if(self.check_attributes(class, &all, Exception::ObjectClassNotDefined))?;
         for (&handle, _) in
             self.instances.iter().filter(|(_, object)| self.lineage(object.class).contains(&class))
         {

@@ -52,7 +52,10 @@ pub(super) fn make(op: Op, k: &mut Knowledge, draw: &mut Draw) -> Option<Call> {
 }
 
 fn attributes(op: Op, k: &Knowledge, draw: &mut Draw) -> Option<Call> {
-    let class = k.object_class(draw);
+    let class = match op {
+        Op::Subscribe if draw.chance(5) => k.managed_class(draw),
+        _ => k.object_class(draw),
+    };
     let object_class = Some(class);
     let attributes = Some(set(k.attributes(class, draw)));
     let rate = draw.pick(&fom::RATES).map_or("", |(name, _)| name);

@@ -125,6 +125,12 @@ impl Knowledge {
         draw.pick(&names).and_then(|name| self.model.object_class_by_name(name)).unwrap_or_default()
     }
 
+    /// A class of the management object model.
+    pub fn managed_class(&self, draw: &mut Draw) -> ObjectClassHandle {
+        let name = draw.pick(&["HLAfederate", "HLAfederation"]).copied().unwrap_or_default();
+        self.model.object_class_by_name(&format!("HLAobjectRoot.HLAmanager.{name}")).unwrap_or_default()
+    }
+
     /// An interaction class of the run's model.
     pub fn interaction_class(&self, draw: &mut Draw) -> InteractionClassHandle {
         if draw.chance(self.mistakes / 4) {
@@ -221,7 +227,7 @@ impl Knowledge {
                 if let (Some(instance), Some(class)) = (c.object_instance, c.object_class) {
                     self.others.insert(instance, class);
                 }
-                self.peers.extend(c.producing_federate);
+                self.peers.extend(c.producing_federate.filter(|producer| producer.is_valid()));
             }
             Callback::RemoveObjectInstance(c) => self.lost(c.object_instance),
             Callback::AnnounceSynchronizationPoint(c) => {

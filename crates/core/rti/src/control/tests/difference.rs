@@ -9,6 +9,7 @@ struct Mirror {
     nodes: BTreeMap<NodeId, NodeKey>,
     executions: BTreeMap<ExecutionId, BTreeSet<FederateHandle>>,
     publishers: BTreeSet<(ExecutionId, PublishedClass, NodeId)>,
+    watchers: BTreeSet<(ExecutionId, PublishedClass, NodeId)>,
 }
 
 impl Mirror {
@@ -18,10 +19,15 @@ impl Mirror {
             let id = x.id;
             x.publications().map(|(class, node)| (id, class, node)).collect()
         };
+        let watchers = |x: &Federation| -> Vec<_> {
+            let id = x.id;
+            x.watchers.iter().map(|&(class, node)| (id, class, node)).collect()
+        };
         Self {
             nodes: plane.nodes().map(|record| (record.node, record.key)).collect(),
             executions: plane.federations().map(|x| (x.id, members(x))).collect(),
             publishers: plane.federations().flat_map(publishers).collect(),
+            watchers: plane.federations().flat_map(watchers).collect(),
         }
     }
 
@@ -31,6 +37,7 @@ impl Mirror {
             Event::Destroyed(id) => {
                 assert_eq!(self.executions.remove(&id), Some(BTreeSet::new()), "nobody is left behind");
                 self.publishers.retain(|publisher| publisher.0 != id);
+                self.watchers.retain(|watcher| watcher.0 != id);
             }
             Event::Joined { execution, federate } => {
                 assert!(self.executions.get_mut(&execution).unwrap().insert(federate));
@@ -42,12 +49,19 @@ impl Mirror {
             Event::NodeRemoved { node, key } => {
                 assert_eq!(self.nodes.remove(&node), Some(key));
                 self.publishers.retain(|publisher| publisher.2 != node);
+                self.watchers.retain(|watcher| watcher.2 != node);
             }
             Event::PublishersChanged { execution, node, class, on: true } => {
                 assert!(self.publishers.insert((execution, class, node)));
             }
             Event::PublishersChanged { execution, node, class, on: false } => {
                 assert!(self.publishers.remove(&(execution, class, node)));
+            }
+            Event::Watched { execution, node, class, on: true } => {
+                assert!(self.watchers.insert((execution, class, node)));
+            }
+            Event::Watched { execution, node, class, on: false } => {
+                assert!(self.watchers.remove(&(execution, class, node)));
             }
             _ => {}
         }
@@ -133,6 +147,8 @@ fn an_outcome_that_is_remembered_no_more_is_said_to_be_lost() {
         modules: Vec::new(),
         known: None,
         node: NodeId(1),
+        host: String::new(),
+        designators: Vec::new(),
     };
     let register = |label: &str, set: &[FederateHandle]| Command::RegisterSync {
         execution,
@@ -226,6 +242,8 @@ fn the_histories_reach_every_event() {
                 Event::NodeRemoved { .. } => "node removed",
                 Event::PublishersChanged { on: true, .. } => "published",
                 Event::PublishersChanged { on: false, .. } => "unpublished",
+                Event::Watched { on: true, .. } => "watched",
+                Event::Watched { on: false, .. } => "unwatched",
                 Event::DirectiveSet { .. } => "directive set",
                 Event::TimeHomeSet { .. } => "time home set",
                 Event::SyncMissed { .. } => "missed",
@@ -233,6 +251,6 @@ fn the_histories_reach_every_event() {
             *counts.entry(kind).or_default() += 1;
         }
     }
-    assert_eq!(counts.len(), 18, "{counts:?}");
+    assert_eq!(counts.len(), 20, "{counts:?}");
     assert!(counts.values().all(|&count| count >= 5), "{counts:?}");
 }

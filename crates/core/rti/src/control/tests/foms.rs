@@ -61,6 +61,8 @@ fn check(folder: &str) {
             modules,
             known: None,
             node: NodeId(1),
+            host: String::new(),
+            designators: Vec::new(),
         });
         if let Err(error) = joined {
             // Modules that require another one cannot come before it.

@@ -118,7 +118,8 @@ fn life() -> impl Strategy<Value = Command> {
         }),
         1 => name_of(&FEDERATIONS).prop_map(|federation| Command::Destroy { federation }),
         8 => join.prop_map(|(federation, name, modules, known, node)| {
-            Command::Join { federation, name, federate_type: "T".to_owned(), modules, known, node }
+            let (host, designators) = ("host".to_owned(), vec!["M".to_owned()]);
+            Command::Join { federation, name, federate_type: "T".to_owned(), modules, known, node, host, designators }
         }),
         2 => (execution(), federate(), action()).prop_map(|(execution, federate, action)| {
             Command::Resign { execution, federate, action }
@@ -130,7 +131,7 @@ fn life() -> impl Strategy<Value = Command> {
 }
 
 fn membership() -> impl Strategy<Value = Command> {
-    prop_oneof![5 => synchronization(), 3 => reservation(), 3 => declaration()]
+    prop_oneof![5 => synchronization(), 3 => reservation(), 6 => declaration()]
 }
 
 fn synchronization() -> impl Strategy<Value = Command> {
@@ -169,9 +170,12 @@ fn action() -> impl Strategy<Value = ResignAction> {
 
 fn declaration() -> impl Strategy<Value = Command> {
     prop_oneof![
-        3 => (execution(), node(), published(), prop::bool::weighted(0.7)).prop_map(
+        6 => (execution(), node(), published(), prop::bool::weighted(0.7)).prop_map(
             |(execution, node, class, on)| Command::Publishes { execution, node, class, on }
         ),
+        4 => (execution(), node(), prop::bool::weighted(0.6)).prop_map(|(execution, node, on)| {
+            Command::Watch { execution, node, class: PublishedClass::Directed, on }
+        }),
         1 => (execution(), node()).prop_map(|(execution, node)| Command::SetTimeHome { execution, node }),
         1 => (execution(), federate(), action()).prop_map(|(execution, federate, directive)| {
             Command::SetResignDirective { execution, federate, directive }
@@ -191,6 +195,8 @@ fn join(node: u16) -> Command {
         modules: Vec::new(),
         known: None,
         node: NodeId(node),
+        host: String::new(),
+        designators: Vec::new(),
     }
 }
 

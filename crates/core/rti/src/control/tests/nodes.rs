@@ -53,8 +53,9 @@ fn a_node_that_dies_takes_its_federates_along() {
         plane.apply(command).unwrap();
     }
     let events = plane.apply(Command::RemoveNode { key: NodeKey(20) }).unwrap();
-    let resigned = |federate, action| Event::Resigned {
+    let resigned = |federate: FederateHandle, action| Event::Resigned {
         execution: EXECUTION,
+        name: format!("HLAfederate_{}", federate.0),
         federate,
         node: NodeId(2),
         action,

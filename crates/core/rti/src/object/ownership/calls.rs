@@ -5,6 +5,7 @@ use super::super::objects::Objects;
 use super::decided::no_acquisition_pending;
 use super::home::NoAcquisitionPending;
 use crate::control::NodeId;
+use crate::control::management::is_managed;
 use crate::effect::{Change, Effect, Effects};
 use crate::limits::{OWNERSHIP_TAG_BYTES_MAX, check_octets};
 use crate::proposal::{CallId, CallerId, Completion};
@@ -145,6 +146,11 @@ impl Objects {
         if attributes.is_empty() {
             return Ok(());
         }
+        if is_managed(instance) {
+            let arguments = Arguments { tag: &tag, ..arguments };
+            self.refuse_managed(effects, arguments, (action, attributes));
+            return Ok(());
+        }
         let number = self.requests.next_number();
         let is_pending = action == OwnershipAction::Acquire;
         for &attribute in &attributes {
@@ -222,6 +228,10 @@ impl Objects {
             return Ok(());
         }
         attributes.iter().for_each(|&attribute| self.requests.cancel((instance, federate, attribute)));
+        if is_managed(instance) {
+            self.cancel_managed(effects, federate, instance, &attributes);
+            return Ok(());
+        }
         let attributes = attributes.into_iter().collect();
         self.request_plainly(effects, (instance, federate), OwnershipAction::CancelAcquisition, attributes)
     }
@@ -283,6 +293,7 @@ impl Objects {
         let action = OwnershipAction::Delete;
         let request = OwnershipRequest::new((instance, federate), action, Vec::new(), tag.clone());
         self.ask_home(effects, request, Some(call));
+        self.count_deletion(federate);
         true
     }
 
@@ -315,6 +326,10 @@ impl Objects {
         request: OwnershipRequest,
         call: Option<OwnershipCall>,
     ) -> Result<Option<Vec<AttributeHandle>>, RtiError> {
+        if is_managed(request.instance) {
+            // The RTI has already answered it.
+            return Ok(Some(Vec::new()));
+        }
         if self.decides(request.instance) {
             return match self.decide(effects, &request) {
                 Ok(divested) => Ok(Some(divested)),

@@ -10,12 +10,14 @@
 //!   their checks, and calls that wait for another node;
 //! - [`decided`]: decisions as every node applies them; [`offers`]: attributes that are offered;
 //! - [`adoption`]: the decisions of a new home after the loss of the former one;
+//! - [`managed`]: attributes of the management object model;
 //! - [`query`]: queries of ownership; [`status`]: owners and open negotiations, for people and tools.
 
 mod adoption;
 mod calls;
 mod decided;
 mod home;
+mod managed;
 mod negotiation;
 mod offers;
 mod query;

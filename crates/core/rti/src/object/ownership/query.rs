@@ -3,6 +3,7 @@
 
 use super::super::objects::Objects;
 use super::super::scope::handle_set;
+use crate::control::management::RTI;
 use crate::effect::Effects;
 use hla::RtiError;
 use hla::api::{self, AttributeHandleSet, callback_request::CallbackRequest as Callback};
@@ -75,7 +76,9 @@ fn ownership(
     attributes: &BTreeSet<AttributeHandle>,
 ) -> Callback {
     let attributes = handle_set(attributes);
-    if owner.is_valid() {
+    if owner == RTI {
+        Callback::AttributeIsOwnedByRti(api::AttributeIsOwnedByRti { object_instance, attributes })
+    } else if owner.is_valid() {
         let federate = Some(owner);
         Callback::InformAttributeOwnership(api::InformAttributeOwnership {
             object_instance,

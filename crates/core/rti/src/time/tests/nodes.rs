@@ -18,7 +18,7 @@ use crate::control::{NodeId, PublishedClass};
 use base::{Rng, Seed};
 use bytes::Bytes;
 use hla::api::{self, callback_request::CallbackRequest as Callback};
-use hla::handle::{FederateHandle, InteractionClassHandle};
+use hla::handle::{FederateHandle, InteractionClassHandle, TransportationTypeHandle};
 use hla::time::{LogicalTime, LogicalTimeInterval, TimeKind};
 use judge::Record;
 use rand_core::RngCore as _;
@@ -362,6 +362,7 @@ impl Sim {
             sender,
             retraction: stamp.retraction,
             subject,
+            transportation: TransportationTypeHandle::RELIABLE,
             body: Bytes::new(),
         };
         self.record.sent.entry(sender).or_default().push(stamp.retraction);
