@@ -12,6 +12,8 @@ mod publisher;
 mod regions;
 #[path = "../../../../world/federate/examples/subscriber.rs"]
 mod subscriber;
+#[path = "../../../../world/federate/examples/who.rs"]
+mod who;
 
 /// Both create the federation execution or join it, whoever comes first.
 #[tokio::test]
@@ -45,6 +47,24 @@ async fn the_radar_sees_what_is_near() {
         soon(async { tokio::join!(regions::aircraft(&address), regions::radar(&address)) }).await;
     flown.unwrap();
     assert_eq!(seen.unwrap(), 4);
+}
+
+/// A federate sees itself, and one at another node that comes and goes.
+#[tokio::test]
+async fn the_watcher_sees_who_is_joined() {
+    let a = Server::node("A", None, &[]);
+    let b = Server::node("B", Some(&a), &[]);
+    let (at_a, at_b) = (a.address().to_string(), b.address().to_string());
+    let passing = async {
+        // It reports positions, and leaves once it has done so.
+        tokio::join!(publisher::run(&at_b), who::run(&at_a))
+    };
+    let (published, seen) = soon(passing).await;
+    published.unwrap();
+    let seen = seen.unwrap();
+    for (name, kind) in [("Watcher", "Subscriber"), ("Pilot", "Publisher")] {
+        assert!(seen.contains(&(name.to_owned(), kind.to_owned(), 1)), "{seen:?}");
+    }
 }
 
 /// A program that ends with an error prints a sentence, not a Rust value.
