@@ -2,6 +2,7 @@
 
 use super::{Context, Reply, Serve, Served};
 use crate::control::NodeId;
+use crate::control::management::{FEDERATION_INSTANCE, federate_of};
 use crate::object::instance::Instance;
 use crate::object::objects::Objects;
 use hla::api::*;
@@ -312,18 +313,24 @@ impl Serve for NormalizeInteractionClassHandleRequest {
 }
 
 impl Serve for NormalizeObjectInstanceHandleRequest {
-    fn serve(self, Context { objects, .. }: Context<'_>) -> Served<u32> {
+    fn serve(self, context: Context<'_>) -> Served<u32> {
         let handle = self.object_instance.unwrap_or_default();
         let unknown = || {
             let text = format!("{handle:?} is no object instance of this federation");
             RtiError::new(Exception::InvalidObjectInstanceHandle, text)
         };
-        let object = objects.instances.get(handle).ok_or_else(unknown)?;
+        // Instances of the management object model exist, although this node may not need them.
+        let federation = context.federation();
+        let is_managed = handle == FEDERATION_INSTANCE
+            || federate_of(handle).is_some_and(|federate| federation.member(federate).is_some());
+        if !is_managed && context.objects.instances.get(handle).is_none() {
+            return Err(unknown());
+        }
         // The low half counts per node. No two of the first million instances of each of 4,096
         // nodes have the same value. Instances of the management object model have node 2,048.
-        let (node, number) = match u32::from(NodeId::of_instance(object.handle).0) {
-            0 => (2_047, object.handle.0 as u32 & 0xf_ffff),
-            node => (node - 1, object.handle.0 as u32),
+        let (node, number) = match u32::from(NodeId::of_instance(handle).0) {
+            0 => (2_047, handle.0 as u32 & 0xf_ffff),
+            node => (node - 1, handle.0 as u32),
         };
         Ok(Reply::Now(number ^ node << 20))
     }

@@ -4,7 +4,7 @@ use super::{Effects, Federation, Served, answer};
 use hla::Exception;
 use hla::api;
 use hla::api::call_request::CallRequest as Call;
-use hla::handle::{DimensionHandle, FederateHandle};
+use hla::handle::{DimensionHandle, FederateHandle, ObjectInstanceHandle};
 
 fn found<T>(found: Option<T>, otherwise: Exception) -> Result<T, Vec<Exception>> {
     found.ok_or_else(|| vec![otherwise])
@@ -128,7 +128,7 @@ impl Federation {
             Call::NormalizeObjectInstanceHandleRequest(r) => {
                 let handle = r.object_instance.unwrap_or_default();
                 found(self.instances.get(&handle), Exception::InvalidObjectInstanceHandle)
-                    .and_then(|_| answer!(NormalizeObjectInstanceHandleResponse, handle.0 as u32))
+                    .and_then(|_| answer!(NormalizeObjectInstanceHandleResponse, normalized(handle)))
             }
             Call::GetUpdateRateValueForAttributeRequest(r) => known(r.object_instance).and_then(|class| {
                 let attribute = r.attribute.unwrap_or_default();
@@ -240,5 +240,13 @@ impl Federation {
             }
             _ => return None,
         })
+    }
+}
+
+/// The number of an instance: its low half, and 2,047 above it for the management object model.
+fn normalized(handle: ObjectInstanceHandle) -> u32 {
+    match handle.0 >> 32 {
+        0 => 2_047 << 20 | handle.0 as u32 & 0xf_ffff,
+        _ => handle.0 as u32,
     }
 }
