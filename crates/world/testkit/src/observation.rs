@@ -89,6 +89,11 @@ pub enum Observation {
         /// Whether it is identical to the octet.
         identical: bool,
     },
+    /// The session's socket has no room, or has room again.
+    Full {
+        /// The session.
+        session: SessionId,
+    },
     /// The session no longer has a connection.
     Interrupted {
         /// The session.

@@ -68,6 +68,8 @@ pub struct AsTheModel {
     /// Sessions for which callbacks may have to wait, and the hosts with faults.
     disturbed: BTreeSet<SessionId>,
     disturbed_hosts: BTreeSet<HostId>,
+    /// When the sockets of sessions were last seen to be full.
+    full: BTreeMap<SessionId, Moment>,
     hosts: BTreeMap<SessionId, HostId>,
     /// Limits are so tight that any session may have to wait, or be ended.
     tight: bool,
@@ -89,6 +91,7 @@ impl AsTheModel {
             dropped_in_all: 0,
             disturbed: BTreeSet::new(),
             disturbed_hosts: BTreeSet::new(),
+            full: BTreeMap::new(),
             hosts: BTreeMap::new(),
             tight,
             over: BTreeSet::new(),
@@ -138,6 +141,9 @@ impl AsTheModel {
                 let cause = cause_of(*session, *call, request);
                 self.served.insert((*session, call.get()), (request.clone(), served));
                 self.owe(seen.at, &cause, effects);
+            }
+            Observation::Full { session } => {
+                self.full.insert(*session, seen.at);
             }
             Observation::Interrupted { session, loss } => {
                 self.disturbed.insert(*session);
@@ -286,8 +292,10 @@ impl AsTheModel {
                     spare_twin(batches, unit);
                     return Ok(());
                 }
-                // A federate that reads, and whose connection holds, does not wait for others.
-                if at != now && !self.tight && !self.disturbed.contains(&session) {
+                // A federate that reads, and whose connection holds, does not wait for others. It
+                // waits for what it asked for itself, if its line is slow.
+                let had_room = self.full.get(&session).is_none_or(|&full| full < at);
+                if at != now && had_room && !self.tight && !self.disturbed.contains(&session) {
                     return Err(format!("{session}: {unit:?} is due to {cause} at {at} and left at {now}"));
                 }
                 return Ok(());

@@ -97,7 +97,9 @@ impl Connections {
             }
             HostEvent::Broken { socket, .. } => self.lost(now, socket, kernel),
             HostEvent::Writable { socket } => {
-                self.full.remove(&socket);
+                if self.full.remove(&socket) {
+                    self.tap.full(socket);
+                }
                 self.write(socket, kernel, port);
             }
             HostEvent::Woken => {
@@ -176,8 +178,8 @@ impl Connections {
             if !transmit.more {
                 return;
             }
-            if port.room(socket) == 0 {
-                self.full.insert(socket);
+            if port.room(socket) == 0 && self.full.insert(socket) {
+                self.tap.full(socket);
             }
             if budget == 0 {
                 return;

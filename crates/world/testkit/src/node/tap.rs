@@ -124,6 +124,13 @@ impl Tap {
         }
     }
 
+    /// Records that a socket has no room, or has room again.
+    pub(super) fn full(&mut self, socket: SocketId) {
+        if let Some(session) = self.wires.get(&socket).and_then(|wire| wire.session) {
+            self.seen.push(Observation::Full { session });
+        }
+    }
+
     /// Decodes `bytes` that the kernel gave to be written.
     pub(super) fn outgoing(&mut self, socket: SocketId, bytes: Bytes) {
         let Some(wire) = self.wires.get_mut(&socket) else { return };
