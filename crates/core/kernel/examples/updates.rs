@@ -7,7 +7,7 @@
 //! ```sh
 //! cargo build --release -p meshrti-kernel --example updates
 //! valgrind --tool=callgrind --toggle-collect='*::steady' \
-//!     target/release/examples/updates NODES UPDATES BATCH [timestamp]
+//!     target/release/examples/updates NODES UPDATES BATCH [timestamp] [transferred]
 //! ```
 //!
 //! The collected number, divided by UPDATES, is the cost of an update with everything that belongs
@@ -15,7 +15,9 @@
 //! instructions). NODES is 1, or 2 for federates at two kernels with a link between them. BATCH
 //! updates come in one read: 1 for round trips, more for floods. With `timestamp` they are in
 //! time-stamp order: the sender regulates and the receiver is constrained, and both advance in
-//! logical time after each batch. Divide by UPDATES then, too: the advances belong to it.
+//! logical time after each batch. Divide by UPDATES then, too: the advances belong to it. With
+//! `transferred` the receiver has registered the object, and the sender has acquired the attribute:
+//! over two nodes, updates come from another node than the one that decides about ownership.
 
 use base::{Address, Moment, NodeKey, Seed};
 use bytes::{Bytes, BytesMut};
@@ -49,7 +51,7 @@ const FOM: &str = r#"<?xml version="1.0"?>
     <poc><pocType>Primary author</pocType><pocOrg>MeshRTI</pocOrg></poc></modelIdentification>
   <objects><objectClass><name>HLAobjectRoot</name><objectClass><name>Ping</name>
     <sharing>PublishSubscribe</sharing><attribute><name>Payload</name><dataType>HLAopaqueData</dataType>
-      <updateType>Conditional</updateType><ownership>NoTransfer</ownership><sharing>PublishSubscribe</sharing>
+      <updateType>Conditional</updateType><ownership>DivestAcquire</ownership><sharing>PublishSubscribe</sharing>
       <transportation>HLAreliable</transportation><order>Receive</order></attribute>
   </objectClass></objectClass></objects>
 </objectModel>"#;
@@ -57,15 +59,26 @@ const FOM: &str = r#"<?xml version="1.0"?>
 fn main() {
     let words: Vec<_> = std::env::args().skip(1).collect();
     let numbers: Vec<usize> = words.iter().filter_map(|word| word.parse().ok()).collect();
-    let is_timed = words.get(3).is_some_and(|word| word == "timestamp");
+    let has = |word: &str| words.iter().any(|given| given == word);
+    let kind = Kind { is_timed: has("timestamp"), is_transferred: has("transferred") };
     let [nodes @ (1 | 2), updates, batch] = numbers[..] else {
-        panic!("what to do: updates NODES UPDATES BATCH [timestamp], with 1 or 2 nodes");
+        panic!("what to do: updates NODES UPDATES BATCH [timestamp] [transferred], with 1 or 2 nodes");
     };
-    run(nodes, updates, batch, is_timed);
+    run(nodes, updates, batch, kind);
+}
+
+/// The order of the updates, and the owner of the attribute.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kind {
+    /// They are in time-stamp order.
+    pub(crate) is_timed: bool,
+    /// The sender has acquired the attribute from the federate that registered the object.
+    pub(crate) is_transferred: bool,
 }
 
 /// Sends the updates, and asserts that each is reflected once.
-pub(crate) fn run(nodes: usize, updates: usize, batch: usize, is_timed: bool) {
+pub(crate) fn run(nodes: usize, updates: usize, batch: usize, kind: Kind) {
+    let Kind { is_timed, is_transferred } = kind;
     let order = if is_timed { "<order>TimeStamp" } else { "<order>Receive" };
     let fom = FOM.replace("<order>Receive", order);
     let mut world = World::new(nodes);
@@ -94,21 +107,14 @@ pub(crate) fn run(nodes: usize, updates: usize, batch: usize, is_timed: bool) {
     world.run(Duration::from_secs(1)); // until the other node knows of the execution
     let mut publisher = Federate::open(&mut world, nodes - 1);
     publisher.join(&mut world);
-    publisher.call(
-        &mut world,
-        Call::PublishObjectClassAttributesRequest(api::PublishObjectClassAttributesRequest {
-            object_class: class,
-            attributes,
-        }),
-    );
-    let registered = publisher.call(
-        &mut world,
-        Call::RegisterObjectInstanceRequest(api::RegisterObjectInstanceRequest { object_class: class }),
-    );
-    let Answer::RegisterObjectInstanceResponse(registered) = registered else { panic!("{registered:?}") };
+    publisher.publish(&mut world, ping);
+    let object = if is_transferred {
+        publisher.take_over(&mut world, &mut subscriber, ping)
+    } else {
+        publisher.register(&mut world, ping)
+    };
     // Until the beginning of the stream is no longer kept: updates are narrowed from then on.
     world.run(Duration::from_secs(10));
-    let object = registered.result.unwrap_or_default();
     let mut steps = Steps { update: update(object, ping.1, None), object, attribute: ping.1, now: None };
     if is_timed {
         steps.begin(&mut world, &mut publisher, &mut subscriber);
@@ -413,6 +419,61 @@ impl Federate {
             panic!("no attribute");
         };
         (class, attribute.result.unwrap_or_default())
+    }
+
+    fn publish(&mut self, world: &mut World, (class, attribute): (ObjectClassHandle, AttributeHandle)) {
+        let publish = api::PublishObjectClassAttributesRequest {
+            object_class: Some(class),
+            attributes: Some(api::AttributeHandleSet { attribute_handle: vec![attribute] }),
+        };
+        self.call(world, Call::PublishObjectClassAttributesRequest(publish));
+    }
+
+    fn register(
+        &mut self,
+        world: &mut World,
+        of: (ObjectClassHandle, AttributeHandle),
+    ) -> ObjectInstanceHandle {
+        let register = api::RegisterObjectInstanceRequest { object_class: Some(of.0) };
+        let answer = self.call(world, Call::RegisterObjectInstanceRequest(register));
+        let Answer::RegisterObjectInstanceResponse(registered) = answer else { panic!("{answer:?}") };
+        registered.result.unwrap_or_default()
+    }
+
+    /// Acquires the attribute of an object that `registrar` registers, and gives up for that.
+    fn take_over(
+        &mut self,
+        world: &mut World,
+        registrar: &mut Self,
+        of: (ObjectClassHandle, AttributeHandle),
+    ) -> ObjectInstanceHandle {
+        let attributes = Some(api::AttributeHandleSet { attribute_handle: vec![of.1] });
+        let subscribe = api::SubscribeObjectClassAttributesRequest {
+            object_class: Some(of.0),
+            attributes: attributes.clone(),
+        };
+        self.call(world, Call::SubscribeObjectClassAttributesRequest(subscribe));
+        registrar.publish(world, of);
+        world.run(Duration::from_secs(1)); // until the subscription is known
+        let object = registrar.register(world, of);
+        let mut out = BytesMut::new();
+        world.run(Duration::from_secs(1)); // until the object is discovered
+        self.listen(world, &mut out);
+        let unpublish = api::UnpublishObjectClassAttributesRequest {
+            object_class: Some(of.0),
+            attributes: attributes.clone(),
+        };
+        registrar.call(world, Call::UnpublishObjectClassAttributesRequest(unpublish));
+        let acquire = api::AttributeOwnershipAcquisitionRequest {
+            object_instance: Some(object),
+            desired_attributes: attributes,
+            user_supplied_tag: Bytes::new(),
+        };
+        self.call(world, Call::AttributeOwnershipAcquisitionRequest(acquire));
+        world.run(Duration::from_secs(1)); // until it is acquired
+        self.listen(world, &mut out);
+        registrar.listen(world, &mut out);
+        object
     }
 
     /// Calls a service and waits for its response, for up to ten seconds of the world's time.
