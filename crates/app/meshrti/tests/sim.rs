@@ -308,6 +308,36 @@ fn the_papers_figures_are_tables_and_charts() {
     }
 }
 
+/// Figure 9 of the router paper, small: what it says about sizes and topologies.
+#[test]
+fn a_mesh_delivers_more_of_a_flood_than_a_tree() {
+    let report = report(&["router-floods", "--pairs", "8", "--layers", "2,4", "--sizes", "64,8192"]);
+    assert_eq!(report["schema"], "meshrti.sim.router-floods/1");
+    let rows = report["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 2 * 2 * 2 * 2, "topologies, partners, frames, sizes");
+    for row in rows {
+        let of = |size: u64| {
+            let same = |other: &&Value| {
+                ["topology", "partners", "updates"].iter().all(|key| other[*key] == row[*key])
+                    && other["size_bytes"] == size
+            };
+            rows.iter().find(same).and_then(|row| row["updates_per_s"].as_f64()).expect("a rate")
+        };
+        assert!(of(64) > of(8_192), "{row}");
+        match row["topology"].as_str() {
+            Some("mesh") => {
+                // A few pairs anywhere do not fill the tree.
+                let least = if row["partners"] == "across" { 1.4 } else { 0.95 };
+                assert!(row["ratio"].as_f64().expect("a ratio") > least, "{row}");
+            }
+            _ => assert!(row["ratio"].is_null(), "{row}"),
+        }
+    }
+    let (status, error) = refusal(&["router-floods", "--pairs", "0"]);
+    assert_eq!(status, Some(1));
+    assert!(error.contains("the number of pairs must be from 1 to 16384, not 0"), "{error}");
+}
+
 #[test]
 fn table_1_of_the_router_paper_is_counted_by_the_routers() {
     let report = report(&["router-table1"]);

@@ -28,7 +28,6 @@ pub(crate) use file::{kind_of, options_hint, with_kind};
 Examples:
   meshrti sim juo --show > mine.toml           the text of a built-in scenario, to be changed
   meshrti sim mine.toml --replications 5       your own, with the options of its kind
-  meshrti sim via-torus --help                 the options of one scenario
 
 Routers and members of groups are those of the server; hosts, links and time are simulated. A \
 scenario and a seed give the same figures on every machine and with any --jobs."

@@ -6,26 +6,34 @@ use crate::client::ClientFlags;
 /// A tree: the root, `fan_outs[0]` routers below it, `fan_outs[1]` below each of these, and so on.
 /// Applications connect to the leaves. A router's parent is its upper, persistent client.
 pub fn tree(fan_outs: &[usize]) -> Topology {
+    let widths = fan_outs.iter().scan(1, |width, fan_out| {
+        *width *= fan_out;
+        Some(*width)
+    });
+    tree_of_layers(&widths.collect::<Vec<_>>())
+}
+
+/// A tree with so many routers in each layer below the root: `[2, 5, 20]` has 28. The routers of a
+/// layer are spread over those of the layer above as evenly as they can be, in order. Applications
+/// connect to the last layer.
+pub fn tree_of_layers(widths: &[usize]) -> Topology {
     let both = ClientFlags::SOURCE | ClientFlags::SINK;
     let mut topology = Topology::graph(1, Vec::new());
-    let mut level = vec![0];
-    for fan_out in fan_outs {
-        let mut next = Vec::new();
-        for &parent in &level {
-            for _ in 0..*fan_out {
-                let child = topology.routers.len();
-                topology.routers.push(Place { role: Role::Plain, process: child });
-                topology.edges.push(Edge {
-                    a: End { router: child, flags: both | ClientFlags::UPPER | ClientFlags::PERSISTENT },
-                    b: End { router: parent, flags: both },
-                    rank: 0,
-                });
-                next.push(child);
-            }
+    let mut above = vec![0];
+    for &width in widths {
+        let first = topology.routers.len();
+        for seat in 0..width {
+            let (child, parent) = (first + seat, above[seat * above.len() / width]);
+            topology.routers.push(Place { role: Role::Plain, process: child });
+            topology.edges.push(Edge {
+                a: End { router: child, flags: both | ClientFlags::UPPER | ClientFlags::PERSISTENT },
+                b: End { router: parent, flags: both },
+                rank: 0,
+            });
         }
-        level = next;
+        above = (first..first + width).collect();
     }
-    topology.entries = level;
+    topology.entries = above;
     topology
 }
 

@@ -2,6 +2,7 @@
 
 mod built_in;
 mod exercise;
+mod floods;
 mod hardware;
 mod routers;
 
@@ -12,6 +13,7 @@ use experiment::sheet::FilesFlag;
 use experiment::{RunFlags, SeedFlag, Settings};
 
 use exercise::ExerciseFlags;
+use floods::FloodsArgs;
 
 /// The kind of scenario files of exercises, and the name of their subcommand.
 pub const EXERCISE: &str = "exercise";
@@ -29,6 +31,8 @@ pub enum Command {
     RouterTreeVsMesh(RoutersArgs),
     /// Router paper, Table 1: the links that messages cross, as routers count them
     RouterTable1(Table1Args),
+    /// Router paper, Fig. 9: pairs flood a tree and a mesh of routers
+    RouterFloods(FloodsArgs),
     /// Simulators at sites over a WAN, as a tree and as a mesh (JUO)
     Juo(ExerciseArgs),
     /// 50,000 and 100,000 vehicles on 1,904 processors (SF Express)
@@ -129,6 +133,7 @@ impl Command {
             Self::RouterTable1(Table1Args { seed, files, json }) => {
                 routers::table1(&Settings::new("router-table1", *seed, json).with_files(files))
             }
+            Self::RouterFloods(args) => args.run(),
             Self::Juo(args) => args.run("juo", "juo", built_in::JUO),
             Self::Sfexpress(args) => args.run("sfexpress", "sfexpress", built_in::SFEXPRESS),
             Self::Million(args) => args.run("million", "million", built_in::MILLION),

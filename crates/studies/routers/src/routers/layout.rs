@@ -147,27 +147,11 @@ impl Layout {
     /// The network of routers. Behind the leaf routers it has a router for each federate: the last
     /// `federates()` routers, each in a process of its own.
     pub(crate) fn topology(&self, shape: Shape) -> Topology {
-        let mut topology = match shape {
+        let routers = match shape {
             Shape::Tree => topology::tree(&self.fan_outs),
             Shape::Mesh => topology::mesh(self.leaves()),
         };
-        let both = ClientFlags::SOURCE | ClientFlags::SINK;
-        let entries = std::mem::take(&mut topology.entries);
-        let mut process = topology.routers.iter().map(|place| place.process + 1).max().unwrap_or(0);
-        for leaf in entries {
-            for _ in 0..self.federates_per_leaf {
-                let federate = topology.routers.len();
-                topology.routers.push(Place { role: Role::Plain, process });
-                topology.edges.push(Edge {
-                    a: End { router: federate, flags: both | ClientFlags::UPPER | ClientFlags::PERSISTENT },
-                    b: End { router: leaf, flags: both },
-                    rank: 0,
-                });
-                topology.entries.push(federate);
-                process += 1;
-            }
-        }
-        topology
+        with_federates(routers, self.federates_per_leaf)
     }
 
     /// The name of a process, for display. Processes are numbered as in [`Layout::topology`].
@@ -197,6 +181,28 @@ impl Layout {
         }
         format!("federate {}", process - first)
     }
+}
+
+/// Adds the routers of federates behind the leaf routers of a topology, each in a process of its
+/// own. They are its entries from then on.
+pub(super) fn with_federates(mut topology: Topology, per_leaf: usize) -> Topology {
+    let both = ClientFlags::SOURCE | ClientFlags::SINK;
+    let entries = std::mem::take(&mut topology.entries);
+    let mut process = topology.routers.iter().map(|place| place.process + 1).max().unwrap_or(0);
+    for leaf in entries {
+        for _ in 0..per_leaf {
+            let federate = topology.routers.len();
+            topology.routers.push(Place { role: Role::Plain, process });
+            topology.edges.push(Edge {
+                a: End { router: federate, flags: both | ClientFlags::UPPER | ClientFlags::PERSISTENT },
+                b: End { router: leaf, flags: both },
+                rank: 0,
+            });
+            topology.entries.push(federate);
+            process += 1;
+        }
+    }
+    topology
 }
 
 #[cfg(test)]

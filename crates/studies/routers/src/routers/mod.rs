@@ -11,6 +11,7 @@
 //! federates' links.
 
 mod federate;
+pub mod flood;
 mod layout;
 mod message;
 pub(crate) mod network;
@@ -23,12 +24,13 @@ pub use router::PipeConfig;
 
 use base::{Moment, Seed};
 use bytes::Bytes;
-use federate::{Asker, Links, Plan};
-use netsim::cluster::{Ethernet, HostSpec};
+use federate::{Asker, Federate, Links, Plan};
+use netsim::cluster::{Cluster, Ethernet, HostSpec};
 use netsim::{Digest, HostId};
 use network::RouterNetwork;
 use rand_core::RngCore;
 use router::{ClientError, ClientId, FrameError, Gone, RouterId};
+use station::{Application, Station};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -198,11 +200,15 @@ pub fn run(run: &Run) -> Result<Outcome, RunError> {
     for ((first, second), start) in pairs.iter().zip(starts(run, &pairs)) {
         askers.insert(number(*first), Asker::new(number(*second), start, Arc::clone(&plan)));
     }
-    let mut network = RouterNetwork::build(&run.layout, run.shape, &run.hardware, run.seed, |federate| {
-        federate.asks = askers.remove(&federate.number);
+    let topology = run.layout.topology(run.shape);
+    let mut network = RouterNetwork::build(&topology, &run.hardware, run.seed, |number, client| Federate {
+        number,
+        client,
+        asks: askers.remove(&number),
+        links: Links::NONE,
     })?;
     network.cluster.run_until(WARM)?;
-    let before = busy(run, &network);
+    let before = busy(&run.hardware, &network.cluster);
     let end = run_to_end(&mut network)?;
     outcome(run, &network, &before, end)
 }
@@ -240,7 +246,7 @@ fn starts(run: &Run, pairs: &[(usize, usize)]) -> Vec<Moment> {
 }
 
 /// Runs until all pairs are done. Returns the moment at which the last one was.
-fn run_to_end(network: &mut RouterNetwork) -> Result<Moment, RunError> {
+fn run_to_end(network: &mut RouterNetwork<Federate>) -> Result<Moment, RunError> {
     const SLICE: Duration = Duration::from_millis(10);
     let mut until = WARM;
     while until.since(WARM) < TIME_MAX {
@@ -255,26 +261,47 @@ fn run_to_end(network: &mut RouterNetwork) -> Result<Moment, RunError> {
     Err(RunError::Endless)
 }
 
-fn askers(network: &RouterNetwork) -> impl Iterator<Item = &Asker> {
+fn askers(network: &RouterNetwork<Federate>) -> impl Iterator<Item = &Asker> {
     let federates = network.federates.iter();
     let stations = federates.map(|host| network.cluster.process(*host));
     stations.filter_map(|station| station.application.as_ref()?.asks.as_ref())
 }
 
 /// Busy time of the processor, of the port towards the switch, and of the switch's port, by host.
-fn busy(run: &Run, network: &RouterNetwork) -> Vec<[Duration; 3]> {
-    let rate = run.hardware.ethernet.rate.max(1) as f64;
+fn busy<A: Application>(hardware: &Hardware, cluster: &Cluster<Station<A>>) -> Vec<[Duration; 3]> {
+    let rate = hardware.ethernet.rate.max(1) as f64;
     let on_wire = |bytes: u64| Duration::from_secs_f64(bytes as f64 * 8.0 / rate);
     let of = |host: HostId| {
-        let (out, into) = network.cluster.ports(host);
-        [network.cluster.cpu(host).busy, on_wire(out.wire_bytes), on_wire(into.wire_bytes)]
+        let (out, into) = cluster.ports(host);
+        [cluster.cpu(host).busy, on_wire(out.wire_bytes), on_wire(into.wire_bytes)]
     };
-    network.cluster.hosts().map(of).collect()
+    cluster.hosts().map(of).collect()
+}
+
+/// The most heavily loaded part of the network in the time `lasts`, which began `before`.
+fn busiest<A: Application>(
+    (hardware, cluster): (&Hardware, &Cluster<Station<A>>),
+    before: &[[Duration; 3]],
+    lasts: Duration,
+    name: impl Fn(usize) -> String,
+) -> Busy {
+    let mut busiest = Busy { part: String::new(), utilisation: 0.0 };
+    for (process, (after, before)) in busy(hardware, cluster).iter().zip(before).enumerate() {
+        for (part, (after, before)) in
+            ["processor", "sending", "receiving"].iter().zip(after.iter().zip(before))
+        {
+            let utilisation = after.saturating_sub(*before).as_secs_f64() / lasts.as_secs_f64();
+            if utilisation > busiest.utilisation {
+                busiest = Busy { part: format!("{}, {part}", name(process)), utilisation };
+            }
+        }
+    }
+    busiest
 }
 
 fn outcome(
     run: &Run,
-    network: &RouterNetwork,
+    network: &RouterNetwork<Federate>,
     before: &[[Duration; 3]],
     end: Moment,
 ) -> Result<Outcome, RunError> {
@@ -289,18 +316,8 @@ fn outcome(
     }
     let first = askers(network).map(|asker| asker.start).min().unwrap_or(WARM);
     let simulated = end.since(first);
-    let mut busiest = Busy { part: String::new(), utilisation: 0.0 };
-    for (process, (after, before)) in busy(run, network).iter().zip(before).enumerate() {
-        for (part, (after, before)) in
-            ["processor", "sending", "receiving"].iter().zip(after.iter().zip(before))
-        {
-            let utilisation = after.saturating_sub(*before).as_secs_f64() / simulated.as_secs_f64();
-            if utilisation > busiest.utilisation {
-                let name = run.layout.process_name(run.shape, process);
-                busiest = Busy { part: format!("{name}, {part}"), utilisation };
-            }
-        }
-    }
+    let parts = (&run.hardware, &network.cluster);
+    let busiest = busiest(parts, before, simulated, |process| run.layout.process_name(run.shape, process));
     Ok(Outcome {
         means: askers(network).map(Asker::means).collect(),
         links: links.min,

@@ -1,45 +1,40 @@
 //! Turns a topology into processes, and a layout into processes on the hosts of a cluster.
 
-use super::federate::{Federate, Links};
-use super::message::Mailbox;
+use super::message::{Letter, Mailbox};
 use super::station::{Application, RouterOf, Station};
-use super::{Hardware, Layout, RunError, Shape};
+use super::{Hardware, RunError};
 use base::{Moment, Seed};
 use netsim::HostId;
 use netsim::cluster::Cluster;
 use router::topology::{Ends, Topology};
-use router::{ClientConfig, LinkChange, MemoryPipe, PipeConfig, Router, RouterConfig, RouterId};
+use router::{ClientConfig, ClientId, LinkChange, MemoryPipe, PipeConfig, Router, RouterConfig, RouterId};
 use std::time::Duration;
 
 /// A router network whose links are up and whose federates have declared their interest. Hosts have
 /// the numbers of their processes.
-pub(super) struct RouterNetwork {
-    pub(super) cluster: Cluster<Station<Federate>>,
+pub(super) struct RouterNetwork<A: Application> {
+    pub(super) cluster: Cluster<Station<A>>,
     /// The hosts of the federates.
     pub(super) federates: Vec<HostId>,
 }
 
-impl RouterNetwork {
-    /// Builds the network. `prepare` sets the task of each federate.
+impl<A: Application<Message = Letter, Interest = Mailbox>> RouterNetwork<A> {
+    /// Builds the network. `federate` makes the federate of a number, with its client at its router.
     pub(super) fn build(
-        layout: &Layout,
-        shape: Shape,
+        topology: &Topology,
         hardware: &Hardware,
         seed: Seed,
-        mut prepare: impl FnMut(&mut Federate),
+        mut federate: impl FnMut(u32, ClientId) -> A,
     ) -> Result<Self, RunError> {
-        let topology = layout.topology(shape);
-        let seat = |number: usize, router: &mut RouterOf<Federate>| {
+        let seat = |number: usize, router: &mut RouterOf<A>| {
             let client = router.add_client(Moment::ZERO, ClientConfig::local()).map_err(RunError::Client)?;
             let number = u32::try_from(number).expect("limits of layouts keep federates far below 2^32");
             router.set_interest(Moment::ZERO, client, Mailbox(number), true).map_err(RunError::Client)?;
-            let mut federate = Federate { number, client, asks: None, links: Links::NONE };
-            prepare(&mut federate);
-            Ok(federate)
+            Ok(federate(number, client))
         };
         let first_federate = topology.entries.first().copied().unwrap_or(0);
         let settings = Settings { pipe: &hardware.pipe, pipe_work: hardware.memory_pipe, seed };
-        let stations = assemble(&topology, first_federate, &settings, seat)?;
+        let stations = assemble(topology, first_federate, &settings, seat)?;
         let mut cluster = Cluster::new(hardware.ethernet);
         let mut federates = Vec::new();
         for station in stations {

@@ -108,7 +108,7 @@ impl Scenario {
         if scenario.studies.is_empty() { Err("there is no [[study]]".to_owned()) } else { Ok(scenario) }
     }
 
-    fn hardware(&self) -> Result<Hardware, String> {
+    pub(super) fn hardware(&self) -> Result<Hardware, String> {
         hardware(&self.ethernet, &self.router, &self.federate)
     }
 

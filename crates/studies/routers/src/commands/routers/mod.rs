@@ -8,6 +8,7 @@ mod work;
 
 use std::time::Instant;
 
+use crate::routers::Hardware;
 use base::Seed;
 use serde_json::json;
 
@@ -19,6 +20,14 @@ use experiment::{Settings, interrupt};
 use file::Scenario;
 
 pub(super) use table1::run_table1 as table1;
+
+/// The hosts and links of a scenario.
+///
+/// # Errors
+/// The mistake in the text.
+pub(super) fn hardware_of(text: &str) -> Result<Hardware, String> {
+    Scenario::parse(text)?.hardware()
+}
 
 /// Reads a scenario, simulates it, and reports.
 pub(super) fn run(settings: &Settings, show: bool, name: &str, text: &str) -> Outcome {
