@@ -5,8 +5,11 @@ use std::time::Duration;
 use console::exit::Failure;
 use console::password::{PasswordFlag, TokenFlag};
 use console::trust::TrustFlags;
-use federate::{Callbacks, ConnectError, Federate, Options, bearer_token, plain_text_password};
-use hla::api::RtiConfiguration;
+use federate::{
+    Callbacks, ConnectError, Federate, KerberosError, Options, bearer_token, kerberos_token,
+    plain_text_password,
+};
+use hla::api::{Credentials, RtiConfiguration};
 
 /// How to reach a server.
 #[derive(clap::Args)]
@@ -18,6 +21,9 @@ pub(crate) struct ServerFlags {
     password: PasswordFlag,
     #[command(flatten)]
     token: TokenFlag,
+    /// Show a Kerberos ticket for this service, such as HLA@HOST
+    #[arg(long, value_name = "SERVICE", conflicts_with_all = ["password_file", "token_file"])]
+    kerberos: Option<String>,
     #[command(flatten)]
     trust: TrustFlags,
 }
@@ -28,14 +34,28 @@ impl ServerFlags {
         let mut options = Options::new(host);
         options.session.connect_timeout = self.timeout;
         options.tls = self.trust.read()?;
-        options.credentials = match self.token.read()? {
-            Some(token) => Some(bearer_token(&token)),
-            None => {
-                let password = self.password.read()?.map(|password| plain_text_password(&password));
-                password.transpose().map_err(Failure::wrong_use)?
-            }
-        };
+        options.credentials = self.credentials()?;
         Ok(options)
+    }
+
+    fn credentials(&self) -> Result<Option<Credentials>, Failure> {
+        if let Some(service) = &self.kerberos {
+            return kerberos_token(service).map(Some).map_err(|error| no_ticket(&error));
+        }
+        if let Some(token) = self.token.read()? {
+            return Ok(Some(bearer_token(&token)));
+        }
+        let password = self.password.read()?.map(|password| plain_text_password(&password));
+        password.transpose().map_err(Failure::wrong_use)
+    }
+}
+
+fn no_ticket(error: &KerberosError) -> Failure {
+    let is_wrong_use = matches!(error, KerberosError::Service(_));
+    let text = format!("there is no Kerberos token for the server: {error}");
+    match is_wrong_use {
+        true => Failure::wrong_use(text),
+        false => Failure::bad_news(text).hint("`kinit` gets a ticket, and `klist` shows those of the cache"),
     }
 }
 
@@ -68,7 +88,7 @@ pub(crate) fn unreachable(error: ConnectError) -> Failure {
             .hint("--authority FILE, or MESHRTI_AUTHORITY, names a PEM file with the authorities to trust"),
         ConnectError::Service { .. } => Failure::bad_news(error).hint(
             "--password-file FILE, or MESHRTI_PASSWORD, gives the password of a server that has one, and \
-             --token-file FILE, or MESHRTI_TOKEN, a token",
+             --token-file FILE, or MESHRTI_TOKEN, a token; --kerberos SERVICE shows a ticket",
         ),
         error => Failure::bad_news(error)
             .hint("is a server running there? `meshrti serve` starts one, on port 15164"),

@@ -26,10 +26,8 @@ use console::report::{JsonFlag, Report};
 #[command(after_help = "\
 Examples:
   meshrti status tls://sim-host --json
-  meshrti status --time          # who waits for whom in logical time
-  meshrti status --time --federation Range --watch 500ms
+  meshrti status --time --federation Range --watch 500ms  # who waits for whom in logical time
   meshrti status --ownership Range Truck-1  # without an object: attributes that are handed over
-  meshrti status --regions                  # the regions of the federates of this node
 
 Any node of a network can be asked: it knows all nodes and links.
 Exit status: 0 the server answers, 1 it does not, or lacks contact to a majority of its network.")]

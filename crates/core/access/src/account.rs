@@ -28,6 +28,8 @@ pub(crate) struct Proofs {
     pub(crate) certificates: Vec<String>,
     /// Claims that its tokens have.
     pub(crate) token: Option<BTreeMap<String, String>>,
+    /// Kerberos principals of its federates.
+    pub(crate) principals: Vec<String>,
     /// It is the account of federates without credentials.
     pub(crate) nothing: bool,
 }
@@ -137,13 +139,15 @@ impl Account {
 
     /// The ways to prove that one is the account, in words. The hash of a password is not among them.
     pub fn proofs(&self) -> Vec<String> {
-        let Proofs { password, certificates, token, nothing } = &self.proofs;
+        let Proofs { password, certificates, token, principals, nothing } = &self.proofs;
         let password = password.iter().map(|_| "password".to_owned());
         let certificates = certificates.iter().map(|name| format!("certificate of {name}"));
         let claims = token.iter().flatten().map(|(name, value)| format!("{name} = {value}"));
         let claims: Vec<_> = claims.collect();
         let token = token.iter().map(|_| format!("token with {}", claims.join(", ")));
-        password.chain(certificates).chain(token).chain(nothing.then(|| "none needed".to_owned())).collect()
+        let principals = principals.iter().map(|name| format!("principal {name}"));
+        let nothing = nothing.then(|| "none needed".to_owned());
+        password.chain(certificates).chain(token).chain(principals).chain(nothing).collect()
     }
 
     /// Whether `other` is proved in the same way.

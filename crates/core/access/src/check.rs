@@ -1,19 +1,22 @@
 //! Credentials that take long to verify: work for another thread.
 
 use crate::account::Account;
+use crate::kerberos::KerberosVerifier;
 use crate::password::{PasswordCheck, PasswordVerdict};
 use crate::policy::Policy;
 use crate::token::{Claims, TokenKeys};
+use bytes::Bytes;
 use hla::{Exception, RtiError};
 use std::sync::Arc;
 
 /// Credentials to be verified, which takes tens of milliseconds for a password, and tens of
-/// microseconds for a token.
+/// microseconds for a JSON Web Token. A Kerberos token waits for files.
 pub struct CredentialsCheck(pub(crate) Check);
 
 pub(crate) enum Check {
     Password(PasswordCheck),
     Token { token: String, keys: Arc<TokenKeys> },
+    Kerberos { token: Bytes, verifier: Arc<dyn KerberosVerifier> },
 }
 
 /// The outcome of a [`CredentialsCheck`].
@@ -22,6 +25,8 @@ pub struct CredentialsVerdict(Verdict);
 enum Verdict {
     Password(PasswordVerdict),
     Token(Result<Claims, String>),
+    /// The principal.
+    Kerberos(Result<String, String>),
     Failed,
 }
 
@@ -31,6 +36,7 @@ impl CredentialsCheck {
         CredentialsVerdict(match self.0 {
             Check::Password(check) => Verdict::Password(check.run()),
             Check::Token { token, keys } => Verdict::Token(keys.verify(&token, now)),
+            Check::Kerberos { token, verifier } => Verdict::Kerberos(verifier.verify(&token)),
         })
     }
 
@@ -38,6 +44,27 @@ impl CredentialsCheck {
     pub fn failed() -> CredentialsVerdict {
         CredentialsVerdict(Verdict::Failed)
     }
+}
+
+/// The refusal of credentials.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refusal {
+    /// The answer to the federate.
+    pub error: RtiError,
+    /// The reason for the audit log, where the federate is not told all of it.
+    pub reason: Option<String>,
+}
+
+impl From<RtiError> for Refusal {
+    fn from(error: RtiError) -> Self {
+        Self { error, reason: None }
+    }
+}
+
+/// The refusal of a Kerberos token. Its holder is not told which keys, clocks and accounts the server has.
+fn refused_kerberos(why: &str) -> Refusal {
+    let text = "the Kerberos token is refused";
+    Refusal { error: unauthorized(text), reason: Some(format!("{text}: {why}")) }
 }
 
 /// The refusal of a wrong account or password. It does not tell which of them was wrong.
@@ -55,15 +82,24 @@ impl Policy {
     ///
     /// # Errors
     /// Unauthorized: the account or the password was wrong, or the token is no good or of no account.
-    pub fn admit(&mut self, verdict: CredentialsVerdict) -> Result<Arc<Account>, RtiError> {
-        match verdict.0 {
-            Verdict::Password(verdict) => self.admit_password(verdict),
+    pub fn admit(&mut self, verdict: CredentialsVerdict) -> Result<Arc<Account>, Refusal> {
+        Ok(match verdict.0 {
+            Verdict::Password(verdict) => self.admit_password(verdict)?,
             Verdict::Token(claims) => {
                 let claims = claims.map_err(|why| unauthorized(format!("the token is refused: {why}")))?;
-                self.account_of_token(&claims)
+                self.account_of_token(&claims)?
             }
-            Verdict::Failed => Err(unauthorized("the credentials could not be verified")),
-        }
+            Verdict::Kerberos(principal) => {
+                self.account_of_principal(&principal.map_err(|why| refused_kerberos(&why))?)?
+            }
+            Verdict::Failed => return Err(unauthorized("the credentials could not be verified").into()),
+        })
+    }
+
+    fn account_of_principal(&self, principal: &String) -> Result<Arc<Account>, Refusal> {
+        let mut accounts = self.accounts.values();
+        let account = accounts.find(|account| account.proofs.principals.contains(principal));
+        account.cloned().ok_or_else(|| refused_kerberos(&format!("no account has the principal {principal}")))
     }
 
     fn admit_password(&mut self, verdict: PasswordVerdict) -> Result<Arc<Account>, RtiError> {

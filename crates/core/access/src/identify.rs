@@ -2,10 +2,14 @@
 
 use crate::account::Account;
 use crate::check::{Check, CredentialsCheck, unauthorized, wrong_password};
+use crate::kerberos::is_context_token;
 use crate::password::{PASSWORD_BYTES_MAX, PasswordCheck, fingerprint, is_same};
 use crate::policy::Policy;
+use bytes::Bytes;
 use hla::api::Credentials;
-use hla::encoding::{BEARER_TOKEN, NO_CREDENTIALS, PLAIN_TEXT_PASSWORD, decode_plain_text_password};
+use hla::encoding::{
+    BEARER_TOKEN, KERBEROS_TOKEN, NO_CREDENTIALS, PLAIN_TEXT_PASSWORD, decode_plain_text_password,
+};
 use hla::{Exception, RtiError};
 use std::sync::Arc;
 
@@ -32,6 +36,7 @@ enum Proof {
     Nothing,
     Password(String),
     Token(String),
+    Kerberos(Bytes),
 }
 
 /// Reads credentials. Missing credentials count as `HLAnoCredentials` (4.2).
@@ -52,8 +57,12 @@ fn read(credentials: Option<&Credentials>) -> Result<Proof, RtiError> {
             Ok(text) if text.is_ascii() => Ok(Proof::Token(text.to_owned())),
             _ => invalid(format!("{BEARER_TOKEN} holds no ASCII text")),
         },
+        KERBEROS_TOKEN if is_context_token(&credentials.data) => {
+            Ok(Proof::Kerberos(credentials.data.clone()))
+        }
+        KERBEROS_TOKEN => invalid(format!("{KERBEROS_TOKEN} holds no first token of Kerberos 5 (RFC 4121)")),
         other => {
-            let known = "HLAnoCredentials, HLAplainTextPassword or JWT";
+            let known = "HLAnoCredentials, HLAplainTextPassword, JWT or Kerberos";
             invalid(format!("credentials of type `{other}`; this RTI takes {known}"))
         }
     }
@@ -93,6 +102,13 @@ impl Policy {
                 Some(keys) => {
                     let keys = Arc::clone(keys);
                     Ok(Identity::Unverified(CredentialsCheck(Check::Token { token, keys })))
+                }
+            },
+            Proof::Kerberos(token) => match &self.kerberos {
+                None => Err(unauthorized("this RTI takes no Kerberos tokens")),
+                Some(verifier) => {
+                    let verifier = Arc::clone(verifier);
+                    Ok(Identity::Unverified(CredentialsCheck(Check::Kerberos { token, verifier })))
                 }
             },
         }

@@ -12,6 +12,7 @@
 mod account;
 mod check;
 mod identify;
+mod kerberos;
 mod operation;
 mod password;
 mod pattern;
@@ -21,8 +22,9 @@ mod token;
 mod words;
 
 pub use account::{Account, Decision, Limits, Rule};
-pub use check::{CredentialsCheck, CredentialsVerdict, wrong_password};
+pub use check::{CredentialsCheck, CredentialsVerdict, Refusal, wrong_password};
 pub use identify::{Identity, Peer, check_form};
+pub use kerberos::{KERBEROS_BYTES_MAX, KerberosVerifier};
 pub use operation::{Operation, Topic};
 pub use password::{PASSWORD_BYTES_MAX, PasswordError, hash_password};
 pub use policy::{Policy, PolicyError};

@@ -1,6 +1,7 @@
 //! The policy: a TOML file of accounts and roles.
 
 use crate::account::{Account, Limits, Proofs, Rule};
+use crate::kerberos::{self, KerberosVerifier};
 use crate::password::{Fingerprint, check_hash};
 use crate::right::Right;
 use crate::token::TokenKeys;
@@ -39,6 +40,8 @@ pub struct Policy {
     pub(crate) default_account: Option<String>,
     /// The keys that sign tokens.
     pub(crate) token_keys: Option<Arc<TokenKeys>>,
+    /// Verifies Kerberos tokens.
+    pub(crate) kerberos: Option<Arc<dyn KerberosVerifier>>,
     /// Whether a password or token may come from another host without encryption.
     pub(crate) unencrypted_passwords: bool,
     /// The last verified password of each account.
@@ -63,6 +66,7 @@ struct AccountTable {
     password: Option<Spanned<String>>,
     certificate: Option<Spanned<Names>>,
     token: Option<Spanned<BTreeMap<String, String>>>,
+    principal: Option<Spanned<Names>>,
     #[serde(default)]
     roles: Vec<Spanned<String>>,
     #[serde(default)]
@@ -88,6 +92,15 @@ struct RoleTable {
 enum Names {
     One(String),
     Several(Vec<String>),
+}
+
+impl Names {
+    fn all(&self) -> &[String] {
+        match self {
+            Self::One(name) => std::slice::from_ref(name),
+            Self::Several(names) => names,
+        }
+    }
 }
 
 #[derive(Deserialize, Default)]
@@ -138,6 +151,13 @@ impl Policy {
         self
     }
 
+    /// The same policy, which takes Kerberos tokens that this verifies.
+    #[must_use]
+    pub fn with_kerberos(mut self, verifier: Option<Arc<dyn KerberosVerifier>>) -> Self {
+        self.kerberos = verifier;
+        self
+    }
+
     /// The account of this name.
     pub fn account(&self, name: &str) -> Option<&Arc<Account>> {
         self.accounts.get(name)
@@ -183,12 +203,17 @@ impl Reader<'_> {
             role_rules.insert(name.get_ref().as_str(), rules);
         }
         let mut accounts = BTreeMap::new();
-        let mut certificates = BTreeSet::new();
+        let (mut certificates, mut principals) = (BTreeSet::new(), BTreeSet::new());
         for (name, table) in tables {
             let account = self.account(name, table, &role_rules)?;
             for certificate in &account.proofs.certificates {
                 if !certificates.insert(certificate.clone()) {
                     return fail(name, format!("the certificate of `{certificate}` has an account already"));
+                }
+            }
+            for principal in &account.proofs.principals {
+                if !principals.insert(principal.clone()) {
+                    return fail(name, format!("the principal `{principal}` has an account already"));
                 }
             }
             accounts.insert(name.get_ref().clone(), Arc::new(account));
@@ -199,6 +224,7 @@ impl Reader<'_> {
             without_credentials: name(&self.file.without_credentials),
             default_account: name(&self.file.default_account),
             token_keys: None,
+            kerberos: None,
             unencrypted_passwords: false,
             verified: BTreeMap::new(),
         })
@@ -233,13 +259,17 @@ impl Reader<'_> {
                 }
                 Some(claims) => Some(claims.get_ref().clone()),
             },
+            principals: match &table.principal {
+                None => Vec::new(),
+                Some(names) => principals(names)?,
+            },
             nothing: self.file.without_credentials.as_ref() == Some(key),
         };
         if proofs == Proofs::default() {
             return fail(
                 key,
                 format!(
-                    "nobody can be `{name}`: it has no password, certificate or token, and `without-credentials` names another"
+                    "nobody can be `{name}`: it has no password, certificate, token or principal, and `without-credentials` names another"
                 ),
             );
         }
@@ -291,10 +321,6 @@ impl Reader<'_> {
 
 /// The certificates of an account: names, or digests in the form of [`Peer::names`](crate::Peer).
 fn certificates(names: &Spanned<Names>) -> Result<Vec<String>, PolicyError> {
-    let all = match names.get_ref() {
-        Names::One(name) => std::slice::from_ref(name),
-        Names::Several(names) => names,
-    };
     let read = |name: &String| match name.strip_prefix("sha256:") {
         None => Ok(name.clone()),
         // OpenSSL and keytool write colons and capital letters.
@@ -306,7 +332,16 @@ fn certificates(names: &Spanned<Names>) -> Result<Vec<String>, PolicyError> {
             }
         }
     };
-    all.iter().map(read).collect()
+    names.get_ref().all().iter().map(read).collect()
+}
+
+/// The Kerberos principals of an account.
+fn principals(names: &Spanned<Names>) -> Result<Vec<String>, PolicyError> {
+    let all = names.get_ref().all();
+    match all.iter().find(|name| !kerberos::is_principal(name)) {
+        Some(name) => fail(names, format!("`{name}`: a principal has a realm, such as alice@EXAMPLE.ORG")),
+        None => Ok(all.to_vec()),
+    }
 }
 
 fn fail<T, V>(at: &Spanned<V>, message: String) -> Result<T, PolicyError> {

@@ -6,6 +6,7 @@ use crate::report::{AccessReport, AccountReport, ReportQuery};
 use crate::{Config, Kernel};
 use ::access::{
     self as accounts, Account, CredentialsCheck, CredentialsVerdict, Identity, Operation, Peer, Policy,
+    Refusal,
 };
 use base::{Address, Moment, Serial31};
 use fedpro::server::{ConnId, Proof, SessionKey};
@@ -122,11 +123,19 @@ struct Refused {
     /// The account, if it is known, and the line of the policy that decided.
     account: Option<String>,
     line: Option<usize>,
+    /// The reason for the log, where the federate is not told all of it.
+    reason: Option<String>,
 }
 
 impl From<RtiError> for Refused {
     fn from(error: RtiError) -> Self {
-        Self { error, account: None, line: None }
+        Refusal::from(error).into()
+    }
+}
+
+impl From<Refusal> for Refused {
+    fn from(Refusal { error, reason }: Refusal) -> Self {
+        Self { error, account: None, line: None, reason }
     }
 }
 
@@ -268,6 +277,7 @@ impl Kernel {
             error: RtiError::new(Exception::Unauthorized, text),
             account: name(),
             line,
+            reason: None,
         };
         let mut operations = vec![Operation::Connect];
         if ReportQuery::of(request) != ReportQuery::None {
@@ -326,7 +336,7 @@ impl Kernel {
         &mut self,
         now: Moment,
         WaitingConnect { caller, call, request }: WaitingConnect,
-        account: Result<Arc<Account>, RtiError>,
+        account: Result<Arc<Account>, Refusal>,
     ) {
         let Some(key) = self.sessions.key(caller) else { return };
         let admitted = match account {
@@ -374,13 +384,14 @@ impl Kernel {
         key: SessionKey,
         caller: CallerId,
         call: Serial31,
-        Refused { error, account, line }: Refused,
+        Refused { error, account, line, reason }: Refused,
     ) {
+        let reason = reason.as_deref().unwrap_or(&error.details);
         if let Some(address) = self.endpoint.address(key) {
-            tracing::warn!(%address, session = %key, reason = %error.details, "connect refused");
+            tracing::warn!(%address, session = %key, %reason, "connect refused");
         }
         let decision = Authorization { operation: Operation::Connect.to_string(), allowed: false, line };
-        self.record(caller, account.as_deref(), decision, Some(&error.details));
+        self.record(caller, account.as_deref(), decision, Some(reason));
         self.respond(now, key, caller, call, Err(error));
     }
 

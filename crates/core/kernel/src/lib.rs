@@ -21,7 +21,9 @@ mod status;
 mod turn;
 
 pub use self::access::{AccessRecord, Certificate};
-pub use ::access::{AUTHORIZER, CredentialsCheck, CredentialsVerdict, Policy, PolicyError, TokenKeys};
+pub use ::access::{
+    AUTHORIZER, CredentialsCheck, CredentialsVerdict, KerberosVerifier, Policy, PolicyError, TokenKeys,
+};
 pub use config::Config;
 pub use consensus::Configuration;
 pub use consensus::reformation::{Head, ImageError, Kept, Persist, Record};

@@ -8,8 +8,8 @@ use fedpro::frame::{Control, Decoder, Message, MessageType, Numbers, ResumeStatu
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
 use hla::api::{self, Credentials, Message as _};
-use hla::encoding::{PLAIN_TEXT_PASSWORD, encode_plain_text_password};
-use kernel::{AccessRecord, Certificate, Config, ConnId, Kernel, NoFoms, Policy};
+use hla::encoding::{KERBEROS_TOKEN, PLAIN_TEXT_PASSWORD, encode_plain_text_password};
+use kernel::{AccessRecord, Certificate, Config, ConnId, KerberosVerifier, Kernel, NoFoms, Policy};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
@@ -326,4 +326,35 @@ fn no_password_is_recorded() {
     while world.verify() {}
     let text = format!("{:?}", world.records());
     assert!(text.contains("wrong account or password") && !text.contains("secret"), "{text}");
+}
+
+/// Refuses all tokens.
+#[derive(Debug)]
+struct OtherKeys;
+
+impl KerberosVerifier for OtherKeys {
+    fn verify(&self, _token: &[u8]) -> Result<String, String> {
+        Err("no key for it".to_owned())
+    }
+}
+
+#[test]
+fn the_reason_against_a_kerberos_token_is_for_the_audit_log_alone() {
+    let policy = policy("").with_kerberos(Some(std::sync::Arc::new(OtherKeys)));
+    let mut world = World::new(policy);
+    let token = b"\x60\x0d\x06\x09\x2a\x86\x48\x86\xf7\x12\x01\x02\x02\x01\x00";
+    for conn in 1..=4 {
+        world.open(here(), conn);
+        let credentials = Credentials { r#type: KERBEROS_TOKEN.to_owned(), data: token[..].into() };
+        let request = api::ConnectWithCredentialsRequest { credentials: Some(credentials) };
+        world.call(conn, Call::ConnectWithCredentialsRequest(request));
+        assert_eq!(world.verify(), conn <= 3, "after three wrong ones the address has to wait");
+        let answers = world.answers(conn);
+        if conn <= 3 {
+            assert_eq!(answers, [Err("Unauthorized: the Kerberos token is refused".to_owned())]);
+        }
+    }
+    let reasons: Vec<_> = world.records().into_iter().filter_map(|record| record.reason).collect();
+    assert_eq!(reasons[..3], ["the Kerberos token is refused: no key for it"; 3]);
+    assert!(reasons[3].contains("wrong"), "{reasons:?}");
 }

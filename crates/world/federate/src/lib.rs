@@ -64,7 +64,7 @@ pub use hla::api::Request;
 pub use hla::api::callback_request::CallbackRequest as Callback;
 pub use logical_clock::LogicalClock;
 pub use negotiation::{Negotiation, NegotiationOutcome, Owner};
-pub use options::{DEFAULT_PORT, Options, bearer_token, plain_text_password};
+pub use options::{DEFAULT_PORT, KerberosError, Options, bearer_token, kerberos_token, plain_text_password};
 pub use updates::{UpdateCounts, Updates};
 
 pub use hla;

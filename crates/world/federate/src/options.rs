@@ -2,7 +2,12 @@
 
 use carrier::{ClientTls, ServerUrl};
 use hla::api::{Credentials, RtiConfiguration};
-use hla::encoding::{BEARER_TOKEN, EncoderError, PLAIN_TEXT_PASSWORD, encode_plain_text_password};
+use hla::encoding::{
+    BEARER_TOKEN, EncoderError, KERBEROS_TOKEN, PLAIN_TEXT_PASSWORD, encode_plain_text_password,
+};
+
+/// The reason why there is no Kerberos token.
+pub use kerberos::Error as KerberosError;
 
 use crate::error::ConnectError;
 
@@ -70,6 +75,17 @@ pub fn plain_text_password(password: &str) -> Result<Credentials, EncoderError> 
 /// Credentials of type `JWT`: a signed JSON Web Token (RFC 7519), as servers of this kind take it.
 pub fn bearer_token(token: &str) -> Credentials {
     Credentials { r#type: BEARER_TOKEN.to_owned(), data: token.as_bytes().to_vec().into() }
+}
+
+/// Credentials of type `Kerberos`: a token for a service, `HLA@HOST` or `HLA/HOST@REALM`, made with the
+/// tickets of the default cache (`KRB5CCNAME`), as servers of this kind take it. It counts once: every
+/// connection needs a new one. This blocks, since it may ask the KDC for a ticket.
+///
+/// # Errors
+/// MIT Kerberos is not installed, or there is no ticket for the service to be had.
+pub fn kerberos_token(service: &str) -> Result<Credentials, KerberosError> {
+    let data = kerberos::initiate(service)?.into();
+    Ok(Credentials { r#type: KERBEROS_TOKEN.to_owned(), data })
 }
 
 #[cfg(test)]

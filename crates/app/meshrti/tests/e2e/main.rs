@@ -16,6 +16,7 @@ mod examples;
 mod faults;
 mod handles;
 mod hostile;
+mod kerberos;
 mod kills;
 mod life;
 mod limits;

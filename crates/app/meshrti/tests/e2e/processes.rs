@@ -8,7 +8,7 @@ use crate::common::federates::tag;
 use crate::common::helper::{self, Helper};
 use crate::common::server::run;
 use crate::common::{Member, Server, create_and_join, eventually, options, soon};
-use crate::connections;
+use crate::{connections, kerberos};
 
 /// Instances that a helper registers.
 const INSTANCES: usize = 3;
@@ -25,6 +25,7 @@ fn helper() {
             runtime.block_on(federate(server, federation, name, directive));
         }
         ["silent", server, count] => runtime.block_on(connections::hold(server, count.parse().unwrap())),
+        ["kerberos token", service] => kerberos::say_token(service),
         _ => panic!("no such role: {words:?}"),
     }
 }

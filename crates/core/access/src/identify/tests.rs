@@ -34,7 +34,8 @@ fn outcome(
     match policy.identify(credentials, peer) {
         Ok(Identity::Known(account)) => (Ok(account.name().to_owned()), false),
         Ok(Identity::Unverified(check)) => {
-            (policy.admit(check.run(NOW)).map(|account| account.name().to_owned()), true)
+            let admitted = policy.admit(check.run(NOW)).map_err(|refusal| refusal.error);
+            (admitted.map(|account| account.name().to_owned()), true)
         }
         Err(error) => (Err(error), false),
     }
@@ -86,6 +87,8 @@ fn malformed_credentials_are_invalid() {
         (PLAIN_TEXT_PASSWORD, b""),
         (PLAIN_TEXT_PASSWORD, b"p\xc3\xa4ssword"),
         (PLAIN_TEXT_PASSWORD, &[0, 0, 0, 1, 0xd8, 0]),
+        (KERBEROS_TOKEN, b"\x60\x0a\x06\x06\x2b\x06\x01\x05\x05\x02\x60\x00"),
+        (KERBEROS_TOKEN, b""),
         ("Badge", b"7"),
     ] {
         let credentials = Credentials { r#type: r#type.to_owned(), data: data.to_vec().into() };
@@ -114,7 +117,7 @@ fn a_password_that_was_changed_meanwhile_is_wrong() {
         panic!("it takes long");
     };
     let mut new = Policy::of_password(&hash_password("new", [1; 16]).unwrap()).unwrap();
-    assert_eq!(new.admit(check.run(NOW)), Err(wrong_password()));
+    assert_eq!(new.admit(check.run(NOW)), Err(wrong_password().into()));
 }
 
 #[test]
@@ -151,4 +154,50 @@ fn a_token_is_of_the_account_that_asks_for_its_claims() {
     refused(&mut one, &good, &readable, "must come encrypted");
     let error = outcome(&mut one, Some(&token("ä")), &Peer::default()).0.unwrap_err();
     assert_eq!(error.exception, Exception::InvalidCredentials);
+}
+
+/// Takes a token of which the body is a principal.
+#[derive(Debug)]
+struct Tickets;
+
+impl crate::KerberosVerifier for Tickets {
+    fn verify(&self, token: &[u8]) -> Result<String, String> {
+        let name = String::from_utf8_lossy(&token[15..]).into_owned();
+        if name.contains('@') { Ok(name) } else { Err("Ticket expired".to_owned()) }
+    }
+}
+
+#[test]
+fn a_kerberos_token_is_of_the_account_with_its_principal() {
+    use crate::kerberos::tests::context_token;
+
+    let token = |body: &str| Credentials {
+        r#type: KERBEROS_TOKEN.to_owned(),
+        data: context_token(body.as_bytes()).into(),
+    };
+    let accounts = "[accounts.alice]\nprincipal = \"alice@R\"\n\
+                    [accounts.sims]\nprincipal = [\"sim/a@R\", \"sim/b@R\"]";
+    let mut without = policy(accounts);
+    let (error, verified) = outcome(&mut without, Some(&token("alice@R")), &Peer::default());
+    assert!(error.unwrap_err().details.contains("takes no Kerberos tokens") && !verified);
+    let mut policy = without.with_kerberos(Some(Arc::new(Tickets)));
+    for (name, account) in [("alice@R", "alice"), ("sim/a@R", "sims"), ("sim/b@R", "sims")] {
+        let known = outcome(&mut policy, Some(&token(name)), &Peer::default());
+        assert_eq!(known, (Ok(account.to_owned()), true));
+    }
+    for (body, why) in [
+        ("alice@S", "no account has the principal alice@S"),
+        ("Alice@R", "no account has the principal Alice@R"),
+        ("alice", "Ticket expired"),
+    ] {
+        let Ok(Identity::Unverified(check)) = policy.identify(Some(&token(body)), &Peer::default()) else {
+            panic!("it is verified elsewhere");
+        };
+        let refusal = policy.admit(check.run(NOW)).unwrap_err();
+        assert_eq!(refusal.error, unauthorized("the Kerberos token is refused"), "it is not told why");
+        assert_eq!(refusal.reason, Some(format!("the Kerberos token is refused: {why}")));
+    }
+    let readable = Peer { is_readable: true, ..Peer::default() };
+    let (error, verified) = outcome(&mut policy, Some(&token("alice@R")), &readable);
+    assert!(error.unwrap_err().details.contains("must come encrypted") && !verified);
 }

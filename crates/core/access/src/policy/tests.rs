@@ -106,6 +106,12 @@ fn a_policy_that_makes_no_sense_is_refused_with_its_place() {
         ("[roles.r]\nmay = [\"create R\", \"create 'R'\"]", "this repeats line 2", Some("\"create 'R'\"")),
         ("[accounts.a]\ntoken = {}", "any token would do", Some("{}")),
         ("[accounts.a]\ncertificate = \"sha256:12:3G\"", "64 hexadecimal digits", Some("\"sha256:12:3G\"")),
+        ("[accounts.a]\nprincipal = [\"alice\"]", "a principal has a realm", Some("[\"alice\"]")),
+        (
+            "[accounts.a]\nprincipal = \"x@R\"\n[accounts.b]\nprincipal = \"x@R\"",
+            "the principal `x@R` has an account already",
+            Some("b"),
+        ),
         (
             "[accounts.a]\ncertificate = \"x\"\n[accounts.b]\ncertificate = [\"y\", \"x\"]",
             "the certificate of `x` has an account already",

@@ -13,6 +13,10 @@ pub const NO_CREDENTIALS: &str = "HLAnoCredentials";
 /// Web Token (RFC 7519) in ASCII.
 pub const BEARER_TOKEN: &str = "JWT";
 
+/// The credentials type of a Kerberos token, which the standard leaves to RTIs; its data is the first context
+/// token of the Kerberos 5 mechanism of the GSS-API (RFC 4121, 4.1).
+pub const KERBEROS_TOKEN: &str = "Kerberos";
+
 /// The data of HLAplainTextPassword credentials.
 ///
 /// # Errors

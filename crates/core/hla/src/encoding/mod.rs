@@ -30,7 +30,8 @@ mod value;
 
 pub use basic::{BasicType, Endian, Interpretation};
 pub use credentials::{
-    BEARER_TOKEN, NO_CREDENTIALS, PLAIN_TEXT_PASSWORD, decode_plain_text_password, encode_plain_text_password,
+    BEARER_TOKEN, KERBEROS_TOKEN, NO_CREDENTIALS, PLAIN_TEXT_PASSWORD, decode_plain_text_password,
+    encode_plain_text_password,
 };
 pub use datatype::{
     Alternative, Array, DEPTH_MAX, DataType, DataTypeError, EnumeratedType, Field, FixedRecord, Run, Unit,

@@ -90,10 +90,10 @@ fn credentials() {
         connect_with(&f, "HLAplainTextPassword", Bytes::from_static(b"open")),
         Err(InvalidCredentials)
     );
-    assert_eq!(connect_with(&f, "Kerberos", Bytes::new()), Err(InvalidCredentials));
+    assert_eq!(connect_with(&f, "Badge", Bytes::new()), Err(InvalidCredentials));
     assert_eq!(f.join("F", &[]), Err(NotConnected), "a refused connect leaves the federate unconnected");
     assert_eq!(connect_with(&f, "HLAplainTextPassword", password("whatever")), Ok(()));
-    assert_eq!(connect_with(&f, "Kerberos", Bytes::new()), Err(AlreadyConnected));
+    assert_eq!(connect_with(&f, "Badge", Bytes::new()), Err(AlreadyConnected));
 }
 
 #[test]

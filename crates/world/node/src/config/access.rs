@@ -1,9 +1,11 @@
 //! `[access]`: who may connect, and what federates may do.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use kernel::{Policy, TokenKeys};
+use kerberos::Acceptor;
+use kernel::{KerberosVerifier, Policy, TokenKeys};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -23,6 +25,9 @@ pub struct Access {
     /// Tokens that federates may connect with. They need a `policy`, whose accounts name claims.
     /// Default: none.
     pub tokens: Option<Tokens>,
+    /// Kerberos tokens that federates may connect with. They need a `policy`, whose accounts name
+    /// principals. Default: none.
+    pub kerberos: Option<Kerberos>,
     /// Whether a password or token may come from another host over a connection that does not encrypt,
     /// where others can read it. Default `refused`.
     pub unencrypted_passwords: Permission,
@@ -54,6 +59,26 @@ pub struct Tokens {
     pub issuer: Option<String>,
 }
 
+/// `[access.kerberos]`: the service that federates have tickets for.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Kerberos {
+    /// The service: `HLA@HOST`, or a principal `HLA/HOST@REALM`.
+    pub service: String,
+    /// The file with its keys. A relative path is relative to the configuration file.
+    pub keytab: PathBuf,
+}
+
+/// Verifies Kerberos tokens by the library of the system.
+#[derive(Debug)]
+struct SystemLibrary(Acceptor);
+
+impl KerberosVerifier for SystemLibrary {
+    fn verify(&self, token: &[u8]) -> Result<String, String> {
+        self.0.accept(token).map_err(|error| error.to_string())
+    }
+}
+
 /// Whether something that weakens the security of a node is allowed. It has to be said in words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -71,6 +96,7 @@ impl Default for Access {
             password: None,
             policy: None,
             tokens: None,
+            kerberos: None,
             unencrypted_passwords: Permission::default(),
             wrong_passwords: 10,
             password_window: Duration::from_secs(60),
@@ -90,12 +116,14 @@ impl Access {
     /// The files.
     pub(super) fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
         let keys = self.tokens.iter_mut().map(|tokens| &mut tokens.keys);
-        self.policy.iter_mut().chain(&mut self.audit).chain(keys)
+        let keytab = self.kerberos.iter_mut().map(|kerberos| &mut kerberos.keytab);
+        self.policy.iter_mut().chain(&mut self.audit).chain(keys).chain(keytab)
     }
 
     /// The files that the policy is read from.
     pub(crate) fn policy_files(&self) -> impl Iterator<Item = &PathBuf> {
-        self.policy.iter().chain(self.tokens.iter().map(|tokens| &tokens.keys))
+        let keytab = self.kerberos.iter().map(|kerberos| &kerberos.keytab);
+        self.policy.iter().chain(self.tokens.iter().map(|tokens| &tokens.keys)).chain(keytab)
     }
 
     /// The policy: that of its file, or one for the password. `None`: everybody may do anything.
@@ -110,7 +138,8 @@ impl Access {
             (None, None) => return Ok(None),
         };
         let keys = self.tokens.as_ref().map(Tokens::read).transpose()?;
-        let policy = policy.with_token_keys(keys);
+        let kerberos = self.kerberos.as_ref().map(Kerberos::read).transpose()?;
+        let policy = policy.with_token_keys(keys).with_kerberos(kerberos);
         Ok(Some(policy.with_unencrypted_passwords(self.unencrypted_passwords == Permission::Allowed)))
     }
 
@@ -131,6 +160,9 @@ impl Access {
                 "[access.tokens] needs `access.policy`, whose accounts name the claims of tokens".into()
             );
         }
+        if self.kerberos.is_some() && self.policy.is_none() {
+            return Err("[access.kerberos] needs `access.policy`, whose accounts name principals".into());
+        }
         if self.wrong_passwords == 0 {
             return Err("`access.wrong-passwords` is 0: no federate could ever connect".into());
         }
@@ -147,6 +179,14 @@ impl Tokens {
             .map_err(|error| ConfigError::unreadable(&self.keys, &error))?;
         TokenKeys::read(&text, self.audience.clone(), self.issuer.clone())
             .map_err(|why| ConfigError::whole(&self.keys.display().to_string(), why))
+    }
+}
+
+impl Kerberos {
+    fn read(&self) -> Result<Arc<dyn KerberosVerifier>, ConfigError> {
+        let acceptor = Acceptor::new(&self.service, &self.keytab)
+            .map_err(|error| ConfigError::whole("access.kerberos", error.to_string()))?;
+        Ok(Arc::new(SystemLibrary(acceptor)))
     }
 }
 

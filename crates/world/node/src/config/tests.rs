@@ -100,6 +100,8 @@ fn a_password_is_a_hash_and_has_no_policy_beside_it() {
     let tokens = "[access.tokens]\nkeys = \"k\"\naudience = \"a\"";
     assert!(error(tokens).contains("[access.tokens] needs `access.policy`"));
     assert!(error("[access.tokens]\nkeys = \"k\"").contains("missing field `audience`"));
+    let kerberos = "[access.kerberos]\nservice = \"HLA@host\"\nkeytab = \"k\"";
+    assert!(error(kerberos).contains("[access.kerberos] needs `access.policy`"));
     let missing = Config::parse("[access]\npolicy = \"/nowhere/access.toml\"", "meshrti.toml").unwrap();
     let why = missing.access.read_policy().unwrap_err().to_string();
     assert!(why.contains("/nowhere/access.toml") && why.contains("cannot be read"), "{why}");

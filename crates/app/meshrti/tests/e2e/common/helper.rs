@@ -20,6 +20,14 @@ pub(crate) fn role() -> Option<Vec<String>> {
     std::env::var(ROLE).ok().map(|role| role.split('\t').map(str::to_owned).collect())
 }
 
+/// This program again, in a role.
+pub(crate) fn command(words: &[&str]) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("a program knows itself"));
+    command.args(["--exact", "processes::helper", "--ignored", "--nocapture", "--test-threads=1"]);
+    command.env(ROLE, words.join("\t"));
+    command
+}
+
 /// A running helper, killed when this is dropped.
 pub(crate) struct Helper {
     child: Child,
@@ -30,13 +38,8 @@ pub(crate) struct Helper {
 impl Helper {
     /// Starts this program again, in a role.
     pub(crate) fn start(words: &[&str]) -> Self {
-        let mut child = Command::new(std::env::current_exe().expect("a program knows itself"))
-            .args(["--exact", "processes::helper", "--ignored", "--nocapture", "--test-threads=1"])
-            .env(ROLE, words.join("\t"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the helper starts");
+        let mut child =
+            command(words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the helper starts");
         let lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
         let stdin = child.stdin.take();
         Self { child, lines, stdin }

@@ -96,15 +96,32 @@ impl Server {
         server
     }
 
+    /// A server with the settings of `toml`, on loopback, as this command, whose environment is its own.
+    pub(crate) fn of_command(command: Command, toml: &str) -> Self {
+        let (server, stderr) =
+            Self::spawned(command, Stdio::piped(), toml, &["--listen", "tcp://127.0.0.1:0"]);
+        collect(stderr.expect("it is piped"), Arc::clone(&server.log));
+        server
+    }
+
     /// The same, with its log to `stderr`; also the reading end if that is a pipe.
     pub(crate) fn logging_to(
         stderr: impl Into<Stdio>,
         toml: &str,
         flags: &[&str],
     ) -> (Self, Option<ChildStderr>) {
+        Self::spawned(meshrti(), stderr, toml, flags)
+    }
+
+    fn spawned(
+        mut command: Command,
+        stderr: impl Into<Stdio>,
+        toml: &str,
+        flags: &[&str],
+    ) -> (Self, Option<ChildStderr>) {
         let folder = Folder::new();
         let config = folder.write("meshrti.toml", toml);
-        let mut child = meshrti()
+        let mut child = command
             .arg("serve")
             .arg("--config")
             .arg(config)
