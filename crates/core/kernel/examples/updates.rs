@@ -101,7 +101,7 @@ pub(crate) fn run(nodes: usize, updates: usize, batch: usize, kind: Kind) {
         &mut world,
         Call::SubscribeObjectClassAttributesRequest(api::SubscribeObjectClassAttributesRequest {
             object_class: class,
-            attributes: attributes.clone(),
+            attributes,
         }),
     );
     world.run(Duration::from_secs(1)); // until the other node knows of the execution
