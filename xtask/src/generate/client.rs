@@ -148,7 +148,12 @@ mod tests {
 
     #[test]
     fn a_method_takes_what_turns_into_the_fields() {
-        let field = |name: &str, kind| Field { name: name.to_owned(), kind };
+        let field = |name: &str, kind| Field {
+            name: name.to_owned(),
+            api_name: String::new(),
+            message: String::new(),
+            kind,
+        };
         let mut service = Service {
             name: "moveTank".to_owned(),
             clause: "6.99".to_owned(),

@@ -4,8 +4,10 @@
 //! - [`protos`]: the messages, and their Rust types;
 //! - [`services`]: the services, each with its request, its response and its row of the table;
 //! - [`table`]: the call table;
+//! - [`arguments`]: the arguments of calls and callbacks as texts;
 //! - [`client`]: a method of `federate::Federate` for each service.
 
+mod arguments;
 mod client;
 mod names;
 mod protos;
@@ -45,11 +47,14 @@ pub(crate) fn check() -> anyhow::Result<()> {
 fn files() -> anyhow::Result<Vec<Generated>> {
     let folder = root().join("crates/core/hla/proto");
     let set = protos::compile(&folder)?;
-    let services = services::read(&protos::Messages::of(&set), &read(&folder.join("services.tsv"))?)?;
+    let messages = protos::Messages::of(&set);
+    let services = services::read(&messages, &read(&folder.join("services.tsv"))?)?;
+    let arguments = arguments::rust(&messages)?;
     let file = |path: &str, text: String| Generated { path: path.to_owned(), text };
     let mut files = vec![
         file("crates/core/hla/src/api/generated.rs", protos::rust(set)?),
         file("crates/core/hla/src/api/services.rs", table::rust(&services)),
+        file("crates/core/hla/src/api/arguments.rs", arguments),
     ];
     for (name, text) in client::rust(&services) {
         files.push(file(&format!("crates/world/federate/src/services/{name}.rs"), text));

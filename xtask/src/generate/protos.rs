@@ -61,6 +61,10 @@ impl Drop for Scratch {
 pub(super) struct Field {
     /// As Rust spells it.
     pub(super) name: String,
+    /// As the API spells it.
+    pub(super) api_name: String,
+    /// The name of its type, if that is a message or an enumeration; otherwise empty.
+    pub(super) message: String,
     pub(super) kind: Kind,
 }
 
@@ -104,7 +108,8 @@ impl<'a> Messages<'a> {
     pub(super) fn fields(&self, message: &str) -> anyhow::Result<Vec<Field>> {
         let field = |field: &FieldDescriptorProto| {
             let kind = self.kind(field).with_context(|| format!("{message}.{}", field.name()))?;
-            Ok(Field { name: snake_case(field.name()), kind })
+            let (api_name, message) = (field.name().to_owned(), short(field.type_name()).to_owned());
+            Ok(Field { name: snake_case(field.name()), api_name, message, kind })
         };
         self.get(message)?.field.iter().map(field).collect()
     }

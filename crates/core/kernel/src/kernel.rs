@@ -260,6 +260,7 @@ impl Kernel {
             while let Some(caller) = self.rti.poll_ready() {
                 self.pump(now, caller);
             }
+            let reported = self.rti.settle_reports(now);
             if let Some(caller) = self.rti.poll_overloaded() {
                 let limit = self.config.rti.queue_bytes_max;
                 let reason =
@@ -267,7 +268,7 @@ impl Kernel {
                 self.disconnect(now, caller, reason);
             } else if let Some((caller, reason)) = self.rti.poll_lost() {
                 self.disconnect(now, caller, reason);
-            } else if !moved && !self.endpoint.has_events() && !self.review_memory(now) {
+            } else if !moved && !reported && !self.endpoint.has_events() && !self.review_memory(now) {
                 break;
             }
         }
@@ -515,6 +516,7 @@ impl Kernel {
 
     /// Answers a call whose outcome is known, and serves the calls that waited behind it.
     fn complete(&mut self, now: Moment, completion: Completion) {
+        self.rti.note_completion(&completion);
         let Completion { caller, call, answer } = completion;
         let Some(key) = self.sessions.key(caller) else { return };
         let window = match self.rti.is_joined(caller) {

@@ -7,7 +7,8 @@
 
 use crate::control::{Command, ExecutionId, NodeId, PublishedClass};
 use crate::delivery::Arrival;
-use crate::proposal::{Completion, Proposal};
+use crate::invocation::Invocation;
+use crate::proposal::{CallerId, Completion, Proposal};
 use crate::time::TimeInput;
 pub(crate) use crate::wire::Asked;
 use crate::wire::{Declaration, ObjectMessage, OwnershipRequest, StreamEvent, Values};
@@ -35,6 +36,8 @@ pub(crate) enum Effect {
     FreeNames { execution: ExecutionId },
     /// End a call that has waited.
     Complete(Box<Completion>),
+    /// Report the services of a federate from now on, or no longer (11.5).
+    ReportServices { execution: ExecutionId, federate: FederateHandle, caller: CallerId, on: bool },
     /// Pass a request on to the management object model of a federation execution.
     Manage(ExecutionId, Box<MomRequest>),
 }
@@ -60,6 +63,8 @@ pub(crate) enum MomRequest {
     Told { federate: FederateHandle, values: Values },
     /// A federate has sent an interaction to the RTI: one here, or one of the node `from`.
     Asked { asked: Asked, from: Option<NodeId> },
+    /// A federate here has called a service, or has been called back, and that is reported.
+    Invoked(Box<Invocation>),
     /// A service of a federate here has raised an exception.
     Raised { federate: FederateHandle, service: &'static str, text: String },
     /// A federate here was lost.

@@ -9,6 +9,7 @@ mod mom;
 mod mom_interactions;
 mod network;
 mod notify;
+mod reporting;
 mod restore;
 mod shared;
 mod work;
@@ -46,7 +47,8 @@ use std::collections::{BTreeMap, VecDeque};
 /// ordered. At its turn pass each proposal of this node to [`Rti::commit`], and those of other
 /// nodes to [`Rti::commit_remote`]. Then answer calls, including those of [`Rti::poll_completion`].
 /// Then drain [`Rti::poll_overloaded`], [`Rti::poll_lost`] and, for each caller of
-/// [`Rti::poll_ready`], [`Rti::poll_callback`] as far as that federate can take callbacks. While a
+/// [`Rti::poll_ready`], [`Rti::poll_callback`] as far as that federate can take callbacks; pass each
+/// completion to [`Rti::note_completion`], and go on while [`Rti::settle_reports`] says so. While a
 /// call of a caller waits for its completion, no further call of that caller may be made. Run the
 /// job of [`Rti::poll_job`], if there is one, and pass its outcome to [`Rti::finish_job`]; calls of
 /// others continue meanwhile. `now` never decreases.
@@ -119,6 +121,7 @@ impl Rti {
         self.shared.set_now(now);
         let Some(gone) = self.callers.remove(&caller) else { return };
         self.waiting.remove(&caller);
+        self.shared.service_reports.forget(caller);
         self.jobs.forget(caller);
         if let Standing::Joined(execution, federate) = gone.standing
             && let Some(execution) = self.executions.get_mut(&execution)
@@ -160,11 +163,16 @@ impl Rti {
     /// The one entry point of all calls. A call is checked against its row of the call table and
     /// counted before it is served. The row also decides which context the service gets.
     fn serve(&mut self, caller: CallerId, call: CallId, request: Call) -> Served<Answer> {
-        match_call!(request, {
+        let report = self.begin_report(caller, call, &request);
+        let served = match_call!(request, {
             Nothing(request) => self.serve_session(caller, request),
             Connection(request) => self.serve_connected(caller, call, request),
             Membership(request) => self.serve_joined(caller, call, request),
-        })
+        });
+        if let Some(report) = report {
+            self.end_report(caller, report, &served);
+        }
+        served
     }
 
     fn serve_session<R: ServeSession>(&mut self, caller: CallerId, request: R) -> Served<Answer> {
@@ -299,7 +307,11 @@ impl Rti {
     /// The next encoded `CallbackRequest` for a caller.
     pub fn poll_callback(&mut self, caller: CallerId) -> Option<Bytes> {
         let client = self.callers.get(&caller)?.client;
-        self.shared.delivery.poll_callback(client)
+        let body = self.shared.delivery.poll_callback(client)?;
+        if !self.shared.service_reports.is_empty() {
+            self.report_callback(caller, &body);
+        }
+        Some(body)
     }
 
     /// Whether the caller's federate speaks the 2010 edition through an adapter.

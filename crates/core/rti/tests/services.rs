@@ -48,6 +48,8 @@ mod regions_scope;
 mod regions_status;
 #[path = "services/resign.rs"]
 mod resign;
+#[path = "services/service_reports.rs"]
+mod service_reports;
 #[path = "services/support.rs"]
 mod support;
 #[path = "services/synchronization.rs"]

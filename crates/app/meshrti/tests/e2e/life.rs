@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use federate::hla::Exception;
 use federate::hla::api::{Credentials, ResignAction, RtiConfiguration};
+use federate::hla::encoding::Encoding as _;
 use federate::{Callback, ConnectError, Federate};
 
 use crate::common::federates::tag;
@@ -60,6 +61,33 @@ async fn a_federation_lives_and_ends() {
     synchronize(&mut blue, &mut red).await;
     end(blue, red).await;
     assert_eq!(server.members(), []);
+}
+
+/// A callback is reported when the federate takes it: nobody has to call a service for that.
+#[tokio::test]
+async fn callbacks_are_reported_as_they_are_taken() {
+    let server = Server::start();
+    let mut blue = create_and_join(options(server.address()), "Exercise", "Blue").await;
+    let mut red = create_and_join(options(server.address()), "Exercise", "Red").await;
+    blue.declare_all().await;
+    red.declare_all().await;
+    let name = "HLAmanager.HLAfederate.HLAreport.HLAreportServiceInvocation";
+    let reports = soon(blue.federate.get_interaction_class_handle(name)).await.unwrap();
+    let service = soon(blue.federate.get_parameter_handle(reports, "HLAservice")).await.unwrap();
+    soon(blue.federate.subscribe_interaction_class(reports)).await.unwrap();
+    soon(red.federate.set_service_reporting_switch(true)).await.unwrap();
+    blue.fire(7).await;
+    assert_eq!(red.receives().await, 7);
+    let reported = blue
+        .until("report", |callback| match callback {
+            Callback::ReceiveInteraction(report) if report.interaction_class == Some(reports) => {
+                let values = report.parameter_values.unwrap_or_default().parameter_handle_value;
+                values.into_iter().find(|pair| pair.parameter_handle == Some(service))
+            }
+            _ => None,
+        })
+        .await;
+    assert_eq!(String::decode(&reported.value), Ok("receiveInteraction".to_owned()));
 }
 
 /// An object from its registration to its deletion, and an interaction.

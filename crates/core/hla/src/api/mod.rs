@@ -16,6 +16,9 @@
 #[rustfmt::skip]
 mod services;
 
+mod argument;
+#[rustfmt::skip]
+mod arguments;
 mod collections;
 mod forms;
 #[allow(missing_docs, clippy::all, clippy::pedantic)] // generated: names are the wire format's
@@ -23,6 +26,7 @@ mod forms;
 mod generated;
 mod service;
 
+pub use argument::{Argument, ArgumentType};
 pub use forms::{Connect, Create, Join};
 pub use generated::*;
 pub use prost::{DecodeError, Message};

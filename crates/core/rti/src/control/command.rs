@@ -199,4 +199,11 @@ pub enum Command {
         /// Whether it watches from now on.
         on: bool,
     },
+    /// HLAsetSwitches of the federation (11.4): the switch autoProvide.
+    SetAutoProvide {
+        /// The federation execution.
+        execution: ExecutionId,
+        /// Its value from now on.
+        on: bool,
+    },
 }

@@ -82,6 +82,9 @@ impl Step<'_> {
             events.push(Event::TimeHomeSet { execution });
         }
         self.watchers(events);
+        if old.auto_provide() != new.auto_provide() {
+            events.push(Event::AutoProvideSet { execution, on: new.auto_provide() });
+        }
         for (federate, member) in new.members() {
             let Some(before) = old.member(federate) else { continue };
             if Some(member.node) == self.own {

@@ -127,6 +127,13 @@ pub enum Event {
         /// The federation execution.
         execution: ExecutionId,
     },
+    /// The switch autoProvide has another value.
+    AutoProvideSet {
+        /// The federation execution.
+        execution: ExecutionId,
+        /// Its value from now on.
+        on: bool,
+    },
     /// A node watches a class of the management object model, or no longer does. The removal of a
     /// node ends this without an event.
     Watched {

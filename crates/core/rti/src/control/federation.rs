@@ -76,6 +76,8 @@ pub struct Federation {
     pub(super) time_home: Option<NodeId>,
     /// The nodes that watch classes of the management object model.
     pub(super) watchers: BTreeSet<(PublishedClass, NodeId)>,
+    /// The switch autoProvide. That of the object model is its initial value.
+    pub(super) auto_provide: bool,
 }
 
 impl Federation {
@@ -94,6 +96,7 @@ impl Federation {
             publication_commands: BTreeMap::new(),
             time_home: None,
             watchers: BTreeSet::new(),
+            auto_provide: model.switches().auto_provide,
             own_mim,
             id,
             name,
@@ -214,6 +217,16 @@ impl Federation {
     /// The nodes that have federates.
     pub fn nodes(&self) -> BTreeSet<NodeId> {
         self.members.values().map(|member| member.node).collect()
+    }
+
+    /// The switch autoProvide (6.20).
+    pub fn auto_provide(&self) -> bool {
+        self.auto_provide
+    }
+
+    pub(super) fn set_auto_provide(&mut self, on: bool) -> Vec<Event> {
+        let changes = std::mem::replace(&mut self.auto_provide, on) != on;
+        changes.then_some(Event::AutoProvideSet { execution: self.id, on }).into_iter().collect()
     }
 
     pub(super) fn set_time_home(&mut self, node: NodeId) -> Vec<Event> {

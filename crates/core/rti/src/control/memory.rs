@@ -89,6 +89,7 @@ impl Command {
             | Self::Publishes { execution, .. }
             | Self::SetTimeHome { execution, .. }
             | Self::Watch { execution, .. }
+            | Self::SetAutoProvide { execution, .. }
             | Self::SetResignDirective { execution, .. } => Some(execution),
             Self::Create { .. }
             | Self::Destroy { .. }

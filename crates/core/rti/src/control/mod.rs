@@ -248,6 +248,9 @@ impl ControlPlane {
                 self.check_node(node)?;
                 self.execution_mut(execution)?.set_watcher(node, class, on)
             }
+            Command::SetAutoProvide { execution, on } => {
+                Ok(self.execution_mut(execution)?.set_auto_provide(on))
+            }
             Command::Barrier => Ok(Vec::new()),
             of_members => self.apply_of_members(of_members),
         }

@@ -68,6 +68,7 @@ struct FederationForm<'a> {
     publication_commands: Cow<'a, BTreeMap<NodeId, u64>>,
     time_home: Option<NodeId>,
     watchers: Cow<'a, BTreeSet<(PublishedClass, NodeId)>>,
+    auto_provide: bool,
 }
 
 fn inconsistent(why: impl Into<String>) -> WireError {
@@ -243,6 +244,7 @@ impl Federation {
             publication_commands: Cow::Borrowed(&self.publication_commands),
             time_home: self.time_home,
             watchers: Cow::Borrowed(&self.watchers),
+            auto_provide: self.auto_provide,
         }
     }
 }
@@ -387,6 +389,7 @@ fn restore_federation(
         publication_commands: form.publication_commands.into_owned(),
         time_home: form.time_home,
         watchers: form.watchers.into_owned(),
+        auto_provide: form.auto_provide,
     })
 }
 

@@ -25,6 +25,7 @@ macro_rules! interactions {
 interactions! {
     SetTiming "HLAfederate.HLAadjust.HLAsetTiming",
     SetSwitches "HLAfederate.HLAadjust.HLAsetSwitches",
+    SetServiceReporting "HLAfederate.HLAadjust.HLAsetServiceReporting",
     SetExceptionReporting "HLAfederate.HLAadjust.HLAsetExceptionReporting",
     RequestPublications "HLAfederate.HLArequest.HLArequestPublications",
     RequestSubscriptions "HLAfederate.HLArequest.HLArequestSubscriptions",
@@ -39,6 +40,7 @@ interactions! {
     RequestDirectedInteractionsReceived "HLAfederate.HLArequest.HLArequestDirectedInteractionsReceived",
     RequestInstanceInformation "HLAfederate.HLArequest.HLArequestObjectInstanceInformation",
     RequestFederateModule "HLAfederate.HLArequest.HLArequestFOMmoduleData",
+    SetFederationSwitches "HLAfederation.HLAadjust.HLAsetSwitches",
     RequestSyncPoints "HLAfederation.HLArequest.HLArequestSynchronizationPoints",
     RequestSyncPointStatus "HLAfederation.HLArequest.HLArequestSynchronizationPointStatus",
     RequestFederationModule "HLAfederation.HLArequest.HLArequestFOMmoduleData",
@@ -50,7 +52,8 @@ impl MomInteraction {
     pub(crate) fn has_target(self) -> bool {
         !matches!(
             self,
-            Self::RequestSyncPoints
+            Self::SetFederationSwitches
+                | Self::RequestSyncPoints
                 | Self::RequestSyncPointStatus
                 | Self::RequestFederationModule
                 | Self::RequestMim

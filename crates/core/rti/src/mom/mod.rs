@@ -3,7 +3,7 @@
 //!
 //! - [`attribute`]: the attributes of its object classes, and when they are updated;
 //! - [`value`]: their values;
-//! - [`interaction`], [`parameters`]: what federates send to the RTI; [`report`]: what it sends;
+//! - [`interaction`], [`parameters`]: what federates send to the RTI; [`report`], [`invocation`]: what it sends;
 //! - [`service`]: services on behalf of federates.
 //!
 //! The instances are object instances like others (`object/managed.rs`), of which every node has its
@@ -12,6 +12,7 @@
 
 mod attribute;
 mod interaction;
+mod invocation;
 mod parameters;
 pub(crate) mod report;
 mod service;
@@ -22,6 +23,7 @@ mod value;
 
 pub(crate) use attribute::{FederateValue, FederationValue, Item, Policy};
 pub(crate) use interaction::MomInteraction;
+pub(crate) use invocation::invocation;
 pub(crate) use parameters::{Parameters, Unusable};
 pub(crate) use report::{InstanceCounts, MessageCounts, Report};
 pub(crate) use service::SERVICES;

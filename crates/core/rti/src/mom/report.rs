@@ -51,7 +51,7 @@ struct SyncStatus {
 }
 
 /// A report about a federate.
-fn about(
+pub(super) fn about(
     federate: FederateHandle,
     class: &'static str,
     parameters: impl IntoIterator<Item = (&'static str, Bytes)>,

@@ -40,6 +40,10 @@ impl Reportable {
                 old.switches.attribute_relevance != new.switches.attribute_relevance,
             ),
             (
+                FederateValue::ServiceReporting,
+                old.switches.service_reporting != new.switches.service_reporting,
+            ),
+            (
                 FederateValue::ExceptionReporting,
                 old.switches.exception_reporting != new.switches.exception_reporting,
             ),

@@ -80,7 +80,7 @@ pub(crate) fn of_federation(value: FederationValue, federation: &Federation) -> 
         // No federation execution can be saved.
         FederationValue::LastSaveName | FederationValue::NextSaveName => encoded(""),
         FederationValue::LastSaveTime | FederationValue::NextSaveTime => time(None),
-        FederationValue::AutoProvide => boolean(switches.auto_provide),
+        FederationValue::AutoProvide => boolean(federation.auto_provide()),
         FederationValue::AdvisoriesUseKnownClass => boolean(switches.advisories_use_known_class),
         FederationValue::DelaySubscriptionEvaluation => boolean(switches.delay_subscription_evaluation),
         FederationValue::NonRegulatedGrant => boolean(switches.non_regulated_grant),
@@ -173,6 +173,7 @@ impl Local<'_> {
             attribute_scope,
             interaction_relevance,
             convey_region_designator_sets,
+            service_reporting,
             exception_reporting,
             resign_directive: _,
         } = self.federate.switches;
@@ -184,7 +185,8 @@ impl Local<'_> {
             FederateValue::ConveyRegions => convey_region_designator_sets,
             FederateValue::ConveyProducingFederate => true,
             FederateValue::ExceptionReporting => exception_reporting,
-            FederateValue::ServiceReporting | FederateValue::SendServiceReportsToFile => false,
+            FederateValue::ServiceReporting => service_reporting,
+            FederateValue::SendServiceReportsToFile => false,
             FederateValue::ReportServiceFile => return Some(encoded("")),
             _ => return None,
         }))

@@ -193,6 +193,7 @@ impl Objects {
         active: bool,
     ) -> Result<(), RtiError> {
         let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?.handle;
+        self.check_not_reported(federate, class)?;
         self.set_plain_interaction(effects, federate, class, Some(active));
         Ok(())
     }

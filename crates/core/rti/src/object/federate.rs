@@ -70,6 +70,8 @@ pub(crate) struct FederateSwitches {
     pub(crate) attribute_scope: bool,
     pub(crate) interaction_relevance: bool,
     pub(crate) convey_region_designator_sets: bool,
+    /// Its services, and the callbacks to it, are reported (clause 11).
+    pub(crate) service_reporting: bool,
     /// Exceptions of its services are reported (clause 11).
     pub(crate) exception_reporting: bool,
     pub(crate) resign_directive: ResignAction,
@@ -83,6 +85,7 @@ impl From<&Switches> for FederateSwitches {
             attribute_scope: model.attribute_scope_advisory,
             interaction_relevance: model.interaction_relevance_advisory,
             convey_region_designator_sets: model.convey_region_designator_sets,
+            service_reporting: model.service_reporting,
             exception_reporting: model.exception_reporting,
             resign_directive: model.automatic_resign_action,
         }

@@ -13,7 +13,7 @@
 //!   [`relevance_review`]: those on very many instances;
 //! - [`regions`]: regions, by which federates narrow what they send and subscribe;
 //! - [`counters`]: what a federate has sent and received;
-//! - [`managed`]: instances of the management object model;
+//! - [`managed`]: instances of the management object model; [`reported`]: the switch serviceReporting;
 //! - [`ownership`]: ownership of attributes; [`transport`]: transportation and order types;
 //! - [`apply`]: events of other nodes; [`record`]: instances as nodes describe them to each other;
 //! - [`remote_federates`]: subscriptions of other nodes' federates, and [`wanted`]: what these want
@@ -54,6 +54,7 @@ mod rehome;
 mod relevance;
 mod relevance_review;
 mod remote_federates;
+mod reported;
 mod request;
 mod resign;
 mod review;

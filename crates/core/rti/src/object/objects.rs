@@ -49,6 +49,8 @@ pub(crate) struct Objects {
     pub(crate) node: NodeId,
     pub(crate) model: Fdd,
     pub(crate) time: TimeKind,
+    /// The switch autoProvide (6.20): owners are asked for values that somebody has just discovered.
+    pub(crate) auto_provide: bool,
     pub(crate) federates: BTreeMap<FederateHandle, Federate>,
     pub(crate) instances: Instances,
     /// Their interest in classes.
@@ -116,6 +118,7 @@ impl Objects {
             id,
             node,
             time,
+            auto_provide: model.switches().auto_provide,
             privilege,
             mom_objects: model.object_class_by_name("HLAobjectRoot.HLAmanager"),
             mom_interactions: model.interaction_class_by_name("HLAinteractionRoot.HLAmanager"),

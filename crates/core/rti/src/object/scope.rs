@@ -112,7 +112,7 @@ impl Objects {
             return self.provide_managed(effects, instance, gained);
         }
         self.refresh_relevance(effects, instance, &concerned);
-        if self.model.switches().auto_provide {
+        if self.auto_provide {
             for (federate, attributes) in gained {
                 self.ask_owners(effects, *federate, instance, attributes, &Bytes::new(), |_| true);
             }

@@ -215,6 +215,14 @@ impl Rti {
                     execution.managed_watched(&mut self.shared, federation, (class, node), on);
                 }
             }
+            Event::AutoProvideSet { execution: id, on } => {
+                if let (Some(execution), Some(federation)) =
+                    (self.executions.get_mut(&id), self.control.execution(id))
+                {
+                    execution.objects.auto_provide = on;
+                    execution.managed_switched(&mut self.shared, federation);
+                }
+            }
             Event::TimeHomeSet { execution: id } => {
                 if let Some(federation) = self.control.execution(id)
                     && let Some(execution) = self.executions.get_mut(&id)
@@ -302,7 +310,7 @@ impl Rti {
         };
         let directive = self.control.execution(execution)?.member(federate)?.directive;
         let caller = self.callers.get_mut(&caller_id)?;
-        let standing = Standing::Joined(execution, federate);
+        let (id, standing) = (execution, Standing::Joined(execution, federate));
         let execution = self.executions.get_mut(&execution)?;
         caller.standing = standing;
         execution.objects.join(federate, caller_id, caller.client);
@@ -310,6 +318,9 @@ impl Rti {
         execution.time.joined(federate);
         let joined = execution.objects.federate_mut(federate);
         joined.switches.resign_directive = directive;
+        if joined.switches.service_reporting {
+            self.shared.service_reports.set(caller_id, (id, federate), true);
+        }
         joined.objects_max = caller.account.as_ref().and_then(|account| account.limits().objects);
         let logical_time_implementation_name = execution.objects.time.name().to_owned();
         Some(JoinResult { federate_handle: Some(federate), logical_time_implementation_name })
@@ -328,6 +339,7 @@ impl Rti {
         let Some(Caller { standing, client, .. }) = self.callers.get_mut(&caller_id) else { return };
         if *standing == Standing::Joined(id, federate) {
             *standing = Standing::Connected;
+            self.shared.service_reports.forget(caller_id);
             self.shared.delivery.drop_waiting(self.shared.now, caller_id, client);
             if let Some(execution) = self.executions.get(&id)
                 && execution.mom.resigned.contains(&federate)

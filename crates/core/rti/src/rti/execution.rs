@@ -42,8 +42,10 @@ impl Execution {
         let id = federation.id;
         let mut time = TimeManager::new(federation.time);
         time.set_non_regulated_grant(allows_non_regulated_grant(&federation.model));
+        let mut objects = Objects::new(id, node, federation.model.clone(), federation.time);
+        objects.auto_provide = federation.auto_provide();
         Self {
-            objects: Objects::new(id, node, federation.model.clone(), federation.time),
+            objects,
             time,
             replication: Replication::new(id),
             mom: Mom::new(&federation.model),

@@ -88,6 +88,10 @@ impl Execution {
             }
             MomRequest::Changed(federate) => self.tell_changes(shared, federation, federate),
             MomRequest::Asked { asked, from } => self.asked(shared, federation, &asked, from),
+            MomRequest::Invoked(invocation) => {
+                let report = crate::mom::invocation(&invocation, federation.model.edition());
+                self.send_report(shared, federation, report, None);
+            }
             MomRequest::Raised { federate, service, text } => {
                 self.report_exception(shared, federation, (federate, service), &text);
             }
@@ -331,6 +335,12 @@ impl Execution {
             self.update_federation(shared, federation, &[FederationValue::Federates]);
             self.settle(shared);
         }
+    }
+
+    /// The switch autoProvide has another value.
+    pub(super) fn managed_switched(&mut self, shared: &mut Shared, federation: &Federation) {
+        self.update_federation(shared, federation, &[FederationValue::AutoProvide]);
+        self.settle(shared);
     }
 
     /// The object model was extended.

@@ -16,6 +16,7 @@ use crate::mom::{
 use crate::object::counters::Counters;
 use crate::proposal::{CallId, Completion};
 use crate::replica::context::Timer;
+use crate::services::switches::NO_FILES;
 use crate::wire::{HandleValue, ObjectMessage, Values};
 use hla::RtiError;
 use hla::api::{
@@ -28,7 +29,7 @@ use hla::time::LogicalTime;
 use std::time::Duration;
 
 /// The number of a call that nobody has made, so that nobody waits for its answer.
-const NO_CALL: CallId = CallId(u32::MAX);
+pub(super) const NO_CALL: CallId = CallId(u32::MAX);
 
 impl Rti {
     /// Calls the services that federates have asked the RTI to call as others (11.4.2). A failure is
@@ -129,7 +130,15 @@ impl Execution {
         (kind, target): (MomInteraction, Option<FederateHandle>),
         parameters: &Parameters<'_>,
     ) -> Result<Vec<Report>, Unusable> {
-        let Some(target) = target else { return of_federation(federation, kind, parameters) };
+        let Some(target) = target else {
+            if kind != MomInteraction::SetFederationSwitches {
+                return of_federation(federation, kind, parameters);
+            }
+            if let Some(on) = parameters.switch("HLAautoProvide")? {
+                shared.effects.propose(Command::SetAutoProvide { execution: self.id(), on });
+            }
+            return Ok(Vec::new());
+        };
         match kind {
             MomInteraction::SetTiming => {
                 let seconds = parameters.number("HLAreportPeriod")?;
@@ -140,6 +149,12 @@ impl Execution {
                 let on = parameters.switch("HLAreportingState")?;
                 let on = on.ok_or_else(|| Unusable("parameter HLAreportingState is missing".to_owned()))?;
                 self.set_exception_reporting(shared, target, on);
+                Ok(Vec::new())
+            }
+            MomInteraction::SetServiceReporting => {
+                let on = parameters.switch("HLAreportingState")?;
+                let on = on.ok_or_else(|| Unusable("parameter HLAreportingState is missing".to_owned()))?;
+                self.set_service_reporting(shared, target, on)?;
                 Ok(Vec::new())
             }
             MomInteraction::SetSwitches => self.set_switches(shared, target, parameters),
@@ -303,6 +318,22 @@ impl Execution {
         self.tell(shared, federation, federate, all);
     }
 
+    /// Sets whether the services of a federate here are reported.
+    fn set_service_reporting(
+        &mut self,
+        shared: &mut Shared,
+        federate: FederateHandle,
+        on: bool,
+    ) -> Result<(), Unusable> {
+        if !self.objects.federates.contains_key(&federate) {
+            return Ok(());
+        }
+        let set = self.objects.set_service_reporting(&mut shared.effects, federate, on);
+        set.map_err(|error| Unusable(error.to_string()))?;
+        shared.managed.push_back((self.id(), MomRequest::Changed(federate)));
+        Ok(())
+    }
+
     fn set_exception_reporting(&mut self, shared: &mut Shared, federate: FederateHandle, on: bool) {
         if let Some(federate) = self.objects.federates.get_mut(&federate) {
             federate.switches.exception_reporting = on;
@@ -325,13 +356,15 @@ impl Execution {
         let (convey, exceptions) =
             (switch("HLAconveyRegionDesignatorSets")?, switch("HLAexceptionReporting")?);
         let action = parameters.action("HLAautomaticResignAction")?;
-        for name in ["HLAserviceReporting", "HLAsendServiceReportsToFile"] {
-            if switch(name)? == Some(true) {
-                return Err(Unusable(format!("{name}: this RTI does not report services yet")));
-            }
+        let services = switch("HLAserviceReporting")?;
+        if switch("HLAsendServiceReportsToFile")? == Some(true) {
+            return Err(Unusable(format!("HLAsendServiceReportsToFile: {NO_FILES}")));
         }
         if switch("HLAconveyProducingFederate")? == Some(false) {
             return Err(Unusable("HLAconveyProducingFederate: this RTI always conveys it".to_owned()));
+        }
+        if let Some(on) = services {
+            self.set_service_reporting(shared, target, on)?;
         }
         let Some(federate) = self.objects.federates.get_mut(&target) else { return Ok(Vec::new()) };
         let (caller, switches) = (federate.caller, &mut federate.switches);

@@ -1,5 +1,6 @@
 //! The state that all federation executions of a node share.
 
+use super::reporting::ServiceReports;
 use crate::config::Config;
 use crate::control::{ExecutionId, NodeId, PublishedClass};
 use crate::delivery::Delivery;
@@ -50,6 +51,8 @@ pub(crate) struct Shared {
     pub(super) managed: VecDeque<(ExecutionId, MomRequest)>,
     /// Services that federates are to call, since others have asked the RTI for that.
     pub(super) on_behalf: VecDeque<OnBehalf>,
+    /// The federates of this node whose services are reported.
+    pub(super) service_reports: ServiceReports,
     /// Executions whose federates have ceased to know instances.
     pub(super) reviews: BTreeSet<ExecutionId>,
     /// Executions with work in slices.
@@ -81,6 +84,7 @@ impl Shared {
             forwards: VecDeque::new(),
             managed: VecDeque::new(),
             on_behalf: VecDeque::new(),
+            service_reports: ServiceReports::default(),
             reviews: BTreeSet::new(),
         }
     }
@@ -104,6 +108,9 @@ impl Shared {
                 self.timers.set(Timer::Names(execution), at);
             }
             Effect::Complete(completion) => self.completions.push_back(*completion),
+            Effect::ReportServices { execution, federate, caller, on } => {
+                self.service_reports.set(caller, (execution, federate), on);
+            }
             Effect::Manage(execution, request) => self.managed.push_back((execution, *request)),
         }
         None

@@ -16,7 +16,7 @@ mod lookup;
 pub(crate) mod module_call;
 mod object;
 mod ownership;
-mod switches;
+pub(crate) mod switches;
 mod time;
 mod transport;
 mod unbuilt;

@@ -45,10 +45,10 @@ switches! {
     get GetInteractionRelevanceAdvisorySwitchRequest: |context| context.switches().interaction_relevance;
     get GetConveyRegionDesignatorSetsSwitchRequest: |context| context.switches().convey_region_designator_sets;
     get GetAutomaticResignDirectiveRequest: |context| context.switches().resign_directive;
-    get GetServiceReportingSwitchRequest: |context| false;
+    get GetServiceReportingSwitchRequest: |context| context.switches().service_reporting;
     get GetExceptionReportingSwitchRequest: |context| context.switches().exception_reporting;
     get GetSendServiceReportsToFileSwitchRequest: |context| false;
-    get GetAutoProvideSwitchRequest: |context| context.federation_switches().auto_provide;
+    get GetAutoProvideSwitchRequest: |context| context.objects.auto_provide;
     get GetDelaySubscriptionEvaluationSwitchRequest:
         |context| context.federation_switches().delay_subscription_evaluation;
     get GetAdvisoriesUseKnownClassSwitchRequest:
@@ -84,26 +84,21 @@ impl Serve for SetAutomaticResignDirectiveRequest {
     }
 }
 
-/// Reports of services (11.5) are not built yet. These switches stay off.
-macro_rules! reporting {
-    ($($set:ident)+) => {$(
-        impl Serve for $set {
-            fn serve(self, _: Context<'_>) -> Served<()> {
-                stay_off(Self::SERVICE, self.value)
-            }
-        }
-    )+};
-}
-
-reporting! {
-    SetServiceReportingSwitchRequest
-    SetSendServiceReportsToFileSwitchRequest
-}
-
-fn stay_off(service: &Service, value: bool) -> Served<()> {
-    if value {
-        let text = "reports of services belong to the management object model (11.5); this RTI does not offer them yet";
-        return Err(RtiError::internal(format!("{}: {text}", service.name)));
+impl Serve for SetServiceReportingSwitchRequest {
+    fn serve(self, Context { objects, effects, federate, .. }: Context<'_>) -> Served<()> {
+        objects.set_service_reporting(effects, federate, self.value).map(Reply::Now)
     }
-    Ok(Reply::Now(()))
 }
+
+impl Serve for SetSendServiceReportsToFileSwitchRequest {
+    fn serve(self, _: Context<'_>) -> Served<()> {
+        match self.value {
+            true => Err(RtiError::internal(NO_FILES)),
+            false => Ok(Reply::Now(())),
+        }
+    }
+}
+
+/// The reason why the switch sendServiceReportsToFile stays off.
+pub(crate) const NO_FILES: &str = "this RTI writes no files of service reports: its host is not the federate's; the reports come \
+                                   as interactions (11.5)";

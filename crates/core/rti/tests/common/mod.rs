@@ -176,6 +176,7 @@ impl Inner {
             }
             completions.extend(self.rti.commit(self.now, proposal));
         }
+        completions.iter().for_each(|completion| self.rti.note_completion(completion));
         completions
     }
 
@@ -191,9 +192,14 @@ impl Inner {
     }
 
     pub(crate) fn take_callbacks(&mut self) {
-        while let Some(caller) = self.rti.poll_ready() {
-            while let Some(callback) = self.rti.poll_callback(caller) {
-                self.mail.entry(caller).or_default().push(callback);
+        loop {
+            while let Some(caller) = self.rti.poll_ready() {
+                while let Some(callback) = self.rti.poll_callback(caller) {
+                    self.mail.entry(caller).or_default().push(callback);
+                }
+            }
+            if !self.rti.settle_reports(self.now) {
+                break;
             }
         }
     }

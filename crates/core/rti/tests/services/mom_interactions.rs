@@ -1,6 +1,6 @@
 //! The management object model (clause 11): its interactions.
 
-use crate::common::mom::{FEDERATE, handle_of, instance_of, number, text};
+use crate::common::mom::{FEDERATE, FEDERATION, handle_of, instance_of, number, text};
 use crate::common::{Fed, Refused, World, fom};
 use bytes::Bytes;
 use hla::Exception;
@@ -547,5 +547,27 @@ fn federates_are_resigned_by_others() -> Refused {
     assert!(told.len() == 1 && told[0].starts_with("FederateResigned"), "{told:?}");
     assert_eq!(a.send("I", ""), Err(Exception::FederateNotExecutionMember));
     a.join("F", &[])?;
+    Ok(())
+}
+
+#[test]
+fn values_are_provided_from_when_the_switch_is_set() -> Refused {
+    let (_, [a, b]) = World::join(&[]);
+    b.watch(FEDERATION, &["autoProvide"])?;
+    b.skip();
+    a.publish("C", &["a"])?;
+    a.register("C")?;
+    let set = "HLAfederation.HLAadjust.HLAsetSwitches";
+    b.ask_rti(set, &[("autoProvide", number(1))])?;
+    assert_eq!(b.managed(), ["reflect(federation, autoProvide=1)"]);
+    b.subscribe("C", &["a"])?;
+    assert_eq!(a.callbacks(), ["provide(1, a)"]);
+    b.ask_rti(set, &[("autoProvide", number(1))])?;
+    b.ask_rti(set, &[])?;
+    b.skip();
+    b.ask_rti(set, &[("autoProvide", number(0))])?;
+    assert_eq!(b.managed(), ["reflect(federation, autoProvide=0)"], "only changes are told");
+    a.register("C")?;
+    assert!(a.callbacks().is_empty());
     Ok(())
 }

@@ -46,20 +46,3 @@ fn before_joining_these_services_ask_for_a_membership() {
     let request = Call::TimeAdvanceRequestRequest(api::TimeAdvanceRequestRequest::default());
     assert_eq!(f.plain(request), Err(Exception::FederateNotExecutionMember));
 }
-
-#[test]
-fn service_reporting() {
-    let (_, [f]) = World::join(&[]);
-    let mom = "management object model";
-    let services = api::SetServiceReportingSwitchRequest { value: true };
-    is_refused(&f, Call::SetServiceReportingSwitchRequest(services), "setServiceReportingSwitch", mom);
-    let files = api::SetSendServiceReportsToFileSwitchRequest { value: true };
-    is_refused(
-        &f,
-        Call::SetSendServiceReportsToFileSwitchRequest(files),
-        "setSendServiceReportsToFileSwitch",
-        mom,
-    );
-    let off = api::SetServiceReportingSwitchRequest { value: false };
-    assert_eq!(f.plain(Call::SetServiceReportingSwitchRequest(off)), Ok(()), "off is what it is");
-}

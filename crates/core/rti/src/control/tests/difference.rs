@@ -246,11 +246,12 @@ fn the_histories_reach_every_event() {
                 Event::Watched { on: false, .. } => "unwatched",
                 Event::DirectiveSet { .. } => "directive set",
                 Event::TimeHomeSet { .. } => "time home set",
+                Event::AutoProvideSet { .. } => "auto-provide set",
                 Event::SyncMissed { .. } => "missed",
             };
             *counts.entry(kind).or_default() += 1;
         }
     }
-    assert_eq!(counts.len(), 20, "{counts:?}");
+    assert_eq!(counts.len(), 21, "{counts:?}");
     assert!(counts.values().all(|&count| count >= 5), "{counts:?}");
 }

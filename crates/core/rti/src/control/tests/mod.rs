@@ -176,6 +176,7 @@ fn declaration() -> impl Strategy<Value = Command> {
         4 => (execution(), node(), prop::bool::weighted(0.6)).prop_map(|(execution, node, on)| {
             Command::Watch { execution, node, class: PublishedClass::Directed, on }
         }),
+        1 => (execution(), any::<bool>()).prop_map(|(execution, on)| Command::SetAutoProvide { execution, on }),
         1 => (execution(), node()).prop_map(|(execution, node)| Command::SetTimeHome { execution, node }),
         1 => (execution(), federate(), action()).prop_map(|(execution, federate, directive)| {
             Command::SetResignDirective { execution, federate, directive }
