@@ -121,7 +121,7 @@ impl Rti {
         self.shared.set_now(now);
         let Some(gone) = self.callers.remove(&caller) else { return };
         self.waiting.remove(&caller);
-        self.shared.service_reports.forget(caller);
+        self.shared.service_reports.close(caller);
         self.jobs.forget(caller);
         if let Standing::Joined(execution, federate) = gone.standing
             && let Some(execution) = self.executions.get_mut(&execution)

@@ -10,6 +10,7 @@ use crate::proposal::{CallId, CallerId, Completion};
 use crate::services::{Reply, Served};
 use base::Moment;
 use bytes::Bytes;
+use hla::RtiError;
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
 use hla::api::callback_request::CallbackRequest as Callback;
@@ -36,7 +37,7 @@ pub(super) struct ServiceReports {
 }
 
 impl ServiceReports {
-    /// Whether nobody's services are reported. Costs nothing.
+    /// Whether nobody's services are reported, nor have been.
     pub(super) fn is_empty(&self) -> bool {
         self.reported.is_empty()
     }
@@ -58,9 +59,20 @@ impl ServiceReports {
         }
     }
 
-    /// Forgets a caller that is no longer joined.
+    /// Whether the services of a caller are reported.
+    fn is_on(&self, caller: CallerId) -> bool {
+        self.reported.get(&caller).is_some_and(|reported| reported.is_on)
+    }
+
+    /// Forgets a caller that is no longer joined. Its resignation may still be unanswered.
     pub(super) fn forget(&mut self, caller: CallerId) {
         self.reported.remove(&caller);
+    }
+
+    /// Forgets a caller that is gone: its open call is never answered.
+    pub(super) fn close(&mut self, caller: CallerId) {
+        self.forget(caller);
+        self.open.remove(&caller);
     }
 
     /// The federation execution, the federate and the number of the next report about a caller.
@@ -92,36 +104,41 @@ impl Rti {
     pub(super) fn end_report(
         &mut self,
         caller: CallerId,
-        (execution, mut invocation): (ExecutionId, Box<Invocation>),
+        report: (ExecutionId, Box<Invocation>),
         served: &Served<Answer>,
     ) {
-        invocation.outcome = match served {
+        match served {
             Ok(Reply::Later) => {
-                self.shared.service_reports.open.insert(caller, (execution, invocation));
-                return;
+                self.shared.service_reports.open.insert(caller, report);
             }
-            Ok(Reply::Now(answer)) => Ok(answer.returned()),
-            Err(error) => Err(error.to_string()),
-        };
+            Ok(Reply::Now(answer)) => self.report_outcome(report, Ok(answer)),
+            Err(error) => self.report_outcome(report, Err(error)),
+        }
+    }
+
+    fn report_outcome(
+        &mut self,
+        (execution, mut invocation): (ExecutionId, Box<Invocation>),
+        outcome: Result<&Answer, &RtiError>,
+    ) {
+        invocation.outcome = outcome.map(Answer::returned).map_err(RtiError::to_string);
         self.shared.managed.push_back((execution, MomRequest::Invoked(invocation)));
     }
 
     /// Notes the outcome of a call that was not answered at once. Call it for each [`Completion`], and
     /// [`Rti::settle_reports`] afterwards.
     pub fn note_completion(&mut self, completion: &Completion) {
-        if let Some((execution, mut invocation)) = self.shared.service_reports.open.remove(&completion.caller)
-        {
-            invocation.outcome = match &completion.answer {
-                Ok(answer) => Ok(answer.returned()),
-                Err(error) => Err(error.to_string()),
-            };
-            self.shared.managed.push_back((execution, MomRequest::Invoked(invocation)));
+        if let Some(report) = self.shared.service_reports.open.remove(&completion.caller) {
+            self.report_outcome(report, completion.answer.as_ref());
         }
     }
 
     /// Reports a callback that a federate takes, except those of the management object model: a report
     /// may be one of them.
     pub(super) fn report_callback(&mut self, caller: CallerId, body: &Bytes) {
+        if !self.shared.service_reports.is_on(caller) {
+            return;
+        }
         let callback = CallbackRequest::decode(&body[..]).ok().and_then(|request| request.callback_request);
         let Some(callback) = callback.filter(|callback| !is_of_rti(callback)) else { return };
         if let Some((execution, about)) = self.shared.service_reports.next(caller) {
