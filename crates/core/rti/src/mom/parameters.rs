@@ -114,7 +114,7 @@ impl<'a> Parameters<'a> {
         Ok(action.into())
     }
 
-    pub(super) fn boolean(&self, name: &str) -> Result<bool, Unusable> {
+    pub(crate) fn boolean(&self, name: &str) -> Result<bool, Unusable> {
         self.switch(name)?.ok_or_else(|| Unusable(format!("parameter {name} is missing")))
     }
 

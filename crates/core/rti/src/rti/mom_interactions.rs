@@ -146,15 +146,11 @@ impl Execution {
                 Ok(Vec::new())
             }
             MomInteraction::SetExceptionReporting => {
-                let on = parameters.switch("HLAreportingState")?;
-                let on = on.ok_or_else(|| Unusable("parameter HLAreportingState is missing".to_owned()))?;
-                self.set_exception_reporting(shared, target, on);
+                self.set_exception_reporting(shared, target, parameters.boolean("HLAreportingState")?);
                 Ok(Vec::new())
             }
             MomInteraction::SetServiceReporting => {
-                let on = parameters.switch("HLAreportingState")?;
-                let on = on.ok_or_else(|| Unusable("parameter HLAreportingState is missing".to_owned()))?;
-                self.set_service_reporting(shared, target, on)?;
+                self.set_service_reporting(shared, target, parameters.boolean("HLAreportingState")?)?;
                 Ok(Vec::new())
             }
             MomInteraction::SetSwitches => self.set_switches(shared, target, parameters),

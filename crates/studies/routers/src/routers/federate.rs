@@ -133,8 +133,6 @@ impl Federate {
         to: u32,
         body: Bytes,
     ) -> Result<(), RunError> {
-        let letter = Letter { to, from: self.number, body };
-        let done = router.submit(now, self.client, letter).map_err(RunError::Client)?;
-        if done.queued == 1 { Ok(()) } else { Err(RunError::Unwanted { from: self.number, to }) }
+        Letter { to, from: self.number, body }.submit(now, router, self.client)
     }
 }

@@ -7,10 +7,10 @@
 //! acknowledges each half of a window.
 
 use super::layout::with_federates;
-use super::message::{Letter, Mailbox};
+use super::message::{Letter, Mailbox, frame_bytes};
 use super::network::RouterNetwork;
 use super::station::Application;
-use super::{Busy, Hardware, RunError, SIZE_BYTES_MAX, Shape, WARM, busiest, busy};
+use super::{Busy, Hardware, RunError, SIZE_BYTES_MAX, Shape, WARM, busiest, busy, in_range};
 use base::{Moment, Seed};
 use bytes::Bytes;
 use netsim::Digest;
@@ -180,9 +180,7 @@ impl Member {
         to: u32,
         body: Bytes,
     ) -> Result<(), RunError> {
-        let letter = Letter { to, from: self.number, body };
-        let done = router.submit(now, self.client, letter).map_err(RunError::Client)?;
-        if done.queued == 1 { Ok(()) } else { Err(RunError::Unwanted { from: self.number, to }) }
+        Letter { to, from: self.number, body }.submit(now, router, self.client)
     }
 }
 
@@ -248,28 +246,13 @@ impl Flood {
     }
 
     fn check(&self) -> Result<(), RunError> {
-        let range = |what, min, max, got| match got {
-            _ if (min..=max).contains(&got) => Ok(()),
-            _ => Err(RunError::Range { what, min, max, got }),
-        };
-        range("the number of layers", 1, 8, self.layers.len())?;
+        in_range("the number of layers", 1, 8, self.layers.len())?;
         for &width in &self.layers {
-            range("the number of routers in a layer", 1, super::LEAVES_MAX, width)?;
+            in_range("the number of routers in a layer", 1, super::LEAVES_MAX, width)?;
         }
-        range("the number of pairs", 1, super::FEDERATES_MAX / 4, self.pairs)?;
-        range("a size in bytes", 1, SIZE_BYTES_MAX, self.size)
+        in_range("the number of pairs", 1, super::FEDERATES_MAX / 4, self.pairs)?;
+        in_range("a size in bytes", 1, SIZE_BYTES_MAX, self.size)
     }
-}
-
-/// Octets of a frame with one update of `size` bytes.
-fn frame_bytes(size: usize) -> usize {
-    /// Receiver and sender of a letter.
-    const LETTER_HEAD_BYTES: usize = 8;
-    router::frame::FRAME_HEAD_BYTES
-        + router::frame::RECORD_HEAD_BYTES
-        + router::frame::MESSAGE_HEAD_BYTES
-        + LETTER_HEAD_BYTES
-        + size
 }
 
 /// Executes a flood, until each pair's rate is known.

@@ -1,7 +1,10 @@
 //! Messages between the federates of a pair. Implements the router's traits.
 
+use super::RunError;
+use base::Moment;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use router::{Interest, Message, Priority, Wire, WireError};
+use router::frame::{FRAME_HEAD_BYTES, MESSAGE_HEAD_BYTES, RECORD_HEAD_BYTES};
+use router::{ClientId, Interest, Message, Priority, Router, Wire, WireError};
 
 /// A message to one federate. Its topic is the federate, so that interest routes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,6 +12,26 @@ pub(crate) struct Letter {
     pub(crate) to: u32,
     pub(crate) from: u32,
     pub(crate) body: Bytes,
+}
+
+impl Letter {
+    /// Submits the letter to the router of its sender, which must know of the receiver's interest.
+    pub(super) fn submit(
+        self,
+        now: Moment,
+        router: &mut Router<Self, Mailbox>,
+        client: ClientId,
+    ) -> Result<(), RunError> {
+        let (from, to) = (self.from, self.to);
+        let done = router.submit(now, client, self).map_err(RunError::Client)?;
+        if done.queued == 1 { Ok(()) } else { Err(RunError::Unwanted { from, to }) }
+    }
+}
+
+/// Octets of a frame with one letter whose body has `size` octets.
+pub(super) fn frame_bytes(size: usize) -> usize {
+    let heads = [FRAME_HEAD_BYTES, RECORD_HEAD_BYTES, MESSAGE_HEAD_BYTES, HEAD_BYTES];
+    heads.iter().sum::<usize>() + size
 }
 
 /// Bytes in front of the body.

@@ -214,15 +214,18 @@ pub fn run(run: &Run) -> Result<Outcome, RunError> {
 }
 
 fn check(run: &Run) -> Result<(), RunError> {
-    let range = |what, min, max, got| match got {
+    in_range("the number of sizes", 1, 64, run.sizes.len())?;
+    for &size in &run.sizes {
+        in_range("a size in bytes", 1, SIZE_BYTES_MAX, size)?;
+    }
+    in_range("the number of exchanges", 1, 1_000_000, run.exchanges as usize)
+}
+
+fn in_range(what: &'static str, min: usize, max: usize, got: usize) -> Result<(), RunError> {
+    match got {
         _ if (min..=max).contains(&got) => Ok(()),
         _ => Err(RunError::Range { what, min, max, got }),
-    };
-    range("the number of sizes", 1, 64, run.sizes.len())?;
-    for &size in &run.sizes {
-        range("a size in bytes", 1, SIZE_BYTES_MAX, size)?;
     }
-    range("the number of exchanges", 1, 1_000_000, run.exchanges as usize)
 }
 
 /// The start time of each pair.

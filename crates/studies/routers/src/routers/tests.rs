@@ -1,5 +1,6 @@
 //! Compares router networks with closed forms.
 
+use super::message::frame_bytes;
 use super::*;
 use netsim::cluster::{Cost, Framing};
 
@@ -29,14 +30,6 @@ fn plan(shape: Shape, hops: usize, pairs: usize, size: usize) -> Run {
         start: Start { spread: Duration::from_millis(1), ..Start::default() },
         seed: Seed(1),
     }
-}
-
-/// Bytes of a frame with one letter of `size` bytes: headers of frame, record, message and letter.
-fn frame_bytes(size: usize) -> usize {
-    size + 8
-        + router::frame::FRAME_HEAD_BYTES
-        + router::frame::RECORD_HEAD_BYTES
-        + router::frame::MESSAGE_HEAD_BYTES
 }
 
 /// Time of one crossing of one link, from the sender's processor to the receiver's.
