@@ -207,6 +207,17 @@ impl<N: Numbers> Reader<N> {
         Ok(octet)
     }
 
+    /// A given number of octets, in an array.
+    ///
+    /// # Errors
+    /// The message ends too early.
+    #[inline]
+    pub fn array<const LEN: usize>(&mut self, item: &'static str) -> Result<[u8; LEN], ReadError> {
+        let Some(&octets) = self.rest.first_chunk() else { return Err(self.truncated(item, LEN)) };
+        self.rest.advance(LEN);
+        Ok(octets)
+    }
+
     /// An octet that is 0 or 1.
     ///
     /// # Errors

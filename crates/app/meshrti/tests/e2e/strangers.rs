@@ -118,7 +118,7 @@ async fn a_peer_that_does_not_greet_is_refused_with_a_sentence() {
         (&long, "entry of 117901063, the limit is 1048576"),
         (
             &Greeting { version: 9, ..Greeting::sound() }.frame(),
-            "one node speaks version 9 of the node protocol, the other 7",
+            "one node speaks version 9 of the node protocol, the other 8",
         ),
     ];
     for (frame, sentence) in frames {

@@ -34,7 +34,7 @@ type Reader = base::Reader<BigEndian>;
 /// The mark at the start of every greeting: "MRTI".
 pub const MAGIC: u32 = 0x4d52_5449;
 /// Version of the protocol between nodes.
-pub const VERSION: u8 = 7;
+pub const VERSION: u8 = 8;
 /// Bytes of a unicast before its part.
 pub(crate) const UNICAST_HEAD_BYTES: usize = 32;
 const _: () = assert!(NODES_MAX * 16 < FRAME_BYTES_MAX, "a digest of the largest map fits a frame");

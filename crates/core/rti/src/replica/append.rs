@@ -6,9 +6,7 @@ use super::peers::{Outgoing, Selected};
 use super::replication::Replication;
 use super::state::{Beginning, Outbound};
 use crate::control::{NodeId, PublishedClass};
-use crate::wire::{
-    Framed, HandleValue, Kind, Packet, Position, StreamEvent, StreamId, StreamMessage, Watermark,
-};
+use crate::wire::{Framed, HandleValue, Kind, Packet, StreamEvent, StreamId, StreamMessage, Watermark};
 use base::{Deadlines, Moment};
 use bytes::Bytes;
 use hla::handle::ObjectInstanceHandle;
@@ -33,14 +31,7 @@ impl Replication {
         after: Option<(PublishedClass, NodeId)>,
     ) -> Option<u64> {
         let stream = self.stream(class);
-        let after = after.and_then(|(class, node)| {
-            // Not the last message: filtered followers learn later that it does not concern them.
-            let number = match node == context.objects.node {
-                true => self.outbound.get(&class)?.last_for_all,
-                false => self.followed.get(&(class, node))?.last_for_all,
-            };
-            Some(Position { class, node, number })
-        });
+        let after = after.and_then(|stream| self.position(context.objects.node, stream));
         let watermark =
             Watermark { model: self.models.needed(class), federate: event.latest_federate(), after };
         let out = self.outbound.get_mut(&class)?;
@@ -75,7 +66,7 @@ impl Replication {
             (stream, context.objects.node),
             (out.last, &filtered),
             |buffer| {
-                Framed::write(buffer, watermark, event);
+                Framed::write(buffer, class, watermark, event);
             },
         );
         announce_soon(out, context.timers, stream, context.now);
@@ -188,7 +179,7 @@ fn send_best_effort(
     context.peers.counters.best_effort += 1;
     let (kind, node) =
         (Kind::BestEffort { after: out.last, switchover: out.switchovers, key }, context.objects.node);
-    let body = Framed::encode(watermark, event);
+    let body = Framed::encode(stream.class, watermark, event);
     let surroundings = (context.objects, context.now, context.peers.limits.filter_window);
     for Selected { to, after, .. } in out.select(surroundings, (stream.class, event), (None, None)) {
         let kind = Kind::BestEffort { after, switchover: out.switchovers, key };

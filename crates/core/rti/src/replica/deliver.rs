@@ -51,6 +51,7 @@ impl Replication {
         let event = framed?.event;
         if event.concerns_all() {
             following.last_for_all = following.inbound.delivered();
+            self.named = None;
         }
         self.emit(context, stream, event);
         Ok(())
@@ -63,7 +64,7 @@ impl Replication {
         class: PublishedClass,
         from: NodeId,
     ) -> Option<(u64, Received, Result<Framed, WireError>)> {
-        let framed = self.followed.get(&(class, from))?.inbound.peek()?.decode();
+        let framed = self.followed.get(&(class, from))?.inbound.peek()?.decode(class);
         if let Ok(framed) = &framed
             && !self.may_take(framed.watermark)
         {
@@ -94,6 +95,7 @@ impl Replication {
         let Some(following) = self.followed.get_mut(&stream) else { return };
         if event.concerns_all() {
             following.last_for_all = number;
+            self.named = None;
         }
         if let Some(instance) = event.instance() {
             if let Phase::Snapshot { until, deferred } = &mut following.phase

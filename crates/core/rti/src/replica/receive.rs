@@ -111,7 +111,7 @@ impl Replication {
             && following.as_of.is_empty()
             && following.inbound.is_next(number)
         {
-            let framed = message.decode();
+            let framed = message.decode(stream.0);
             if framed.as_ref().map_or(true, |framed| self.may_take(framed.watermark)) {
                 return self.pass(context, stream, framed);
             }
@@ -213,7 +213,7 @@ impl Replication {
             return Ok(());
         };
         // Its position reveals losses before it, even if the message itself cannot be used.
-        let Framed { watermark, event } = Framed::decode(body)?;
+        let Framed { watermark, event } = Framed::decode(stream.0, body)?;
         following.inbound.advance_high_water_mark(context.now, after, context.peers.patience());
         let behind = !self.is_ready(watermark);
         let (class, from) = stream;

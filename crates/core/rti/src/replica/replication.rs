@@ -70,6 +70,12 @@ pub(crate) struct Replication {
     /// Streams that have delivered further messages in time-stamp order, or that are newly followed
     /// or no longer followed, since the last look at them.
     pub(super) moved: BTreeSet<(PublishedClass, NodeId)>,
+    /// The position that the last message of this node names, as long as it is the latest one of its
+    /// stream. Updates by an owner that has acquired its attributes name the same one until the home
+    /// of the instance decides something; to look it up each time made an update 0.3 % slower.
+    pub(super) named: Option<Position>,
+    /// The last position that a message named and that was reached here, until a stream is followed anew.
+    pub(super) reached: Option<Position>,
 }
 
 impl Replication {
@@ -90,6 +96,8 @@ impl Replication {
             proposed: 0,
             events: VecDeque::new(),
             moved: BTreeSet::new(),
+            named: None,
+            reached: None,
         }
     }
 
@@ -114,8 +122,40 @@ impl Replication {
     }
 
     /// Whether the control plane and the required stream have progressed far enough for a message.
-    pub(super) fn may_take(&self, watermark: Watermark) -> bool {
-        self.is_ready(watermark) && watermark.after.is_none_or(|after| self.has_delivered(after))
+    pub(super) fn may_take(&mut self, watermark: Watermark) -> bool {
+        if !self.is_ready(watermark) {
+            return false;
+        }
+        let Some(after) = watermark.after else { return true };
+        let is_reached = self.reached == Some(after);
+        debug_assert!(!is_reached || self.has_delivered(after), "{after:?} is forgotten when it is followed");
+        if is_reached || self.has_delivered(after) {
+            self.reached = Some(after);
+            return true;
+        }
+        false
+    }
+
+    /// The last position of a stream that all its followers know, if this node appends to it or
+    /// follows it. Not that of its last message: filtered followers learn later that it does not
+    /// concern them.
+    pub(super) fn position(
+        &mut self,
+        own: NodeId,
+        (class, node): (PublishedClass, NodeId),
+    ) -> Option<Position> {
+        if node == own {
+            return Some(Position { class, node, number: self.outbound.get(&class)?.last_for_all });
+        }
+        let latest = |followed: &BTreeMap<_, Following>| {
+            Some(Position { class, node, number: followed.get(&(class, node))?.last_for_all })
+        };
+        let is_named = self.named.is_some_and(|named| (named.class, named.node) == (class, node));
+        if !is_named {
+            self.named = latest(&self.followed);
+        }
+        debug_assert_eq!(self.named, latest(&self.followed), "it is forgotten when its stream advances");
+        self.named
     }
 
     /// Whether a stream was delivered up to this position. True for a stream that is not followed
@@ -243,6 +283,7 @@ impl Replication {
         for class in followed.map(|&(class, _)| class).collect::<Vec<_>>() {
             self.clear_timers(context, class, gone);
             self.followed.remove(&(class, gone));
+            self.named = None;
             self.review_following(context, class, true);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::filter::Filter;
 use super::stream::{BufferTotal, BufferedBytes, Inbound};
-use crate::control::NodeId;
+use crate::control::{NodeId, PublishedClass};
 use crate::object::reduction::Reduction;
 use crate::object::wanted::{Wanted, WantedInteractions};
 use crate::wire::{Framed, StreamEvent};
@@ -152,8 +152,12 @@ pub(crate) struct Received {
 }
 
 impl Received {
-    pub(crate) fn decode(&self) -> Result<Framed, WireError> {
-        let mut framed = Framed::decode(self.body.clone())?;
+    /// Reads a message of a stream of this class.
+    ///
+    /// # Errors
+    /// It is malformed.
+    pub(crate) fn decode(&self, class: PublishedClass) -> Result<Framed, WireError> {
+        let mut framed = Framed::decode(class, self.body.clone())?;
         if let StreamEvent::Regions { is_away, .. } = &mut framed.event {
             *is_away = self.is_away;
         }

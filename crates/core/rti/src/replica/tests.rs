@@ -85,7 +85,7 @@ impl World {
 
     fn packet(&mut self, class: PublishedClass, number: u64, watermark: Watermark, event: &StreamEvent) {
         let stream = StreamId { execution: ExecutionId(1), class };
-        let body = Framed::encode(watermark, event);
+        let body = Framed::encode(class, watermark, event);
         let packet = Packet::new(stream, PEER, Kind::Numbered(number), body);
         self.act(|r, context| r.handle_packet(context, packet)).unwrap();
     }
@@ -94,7 +94,7 @@ impl World {
     /// (`alone`) by that of this node.
     fn best_effort(&mut self, class: PublishedClass, switchover: u64, alone: bool) {
         let stream = StreamId { execution: ExecutionId(1), class };
-        let body = Framed::encode(Watermark::default(), &removed(switchover));
+        let body = Framed::encode(class, Watermark::default(), &removed(switchover));
         let kind = Kind::BestEffort { after: 0, switchover, key: 0 };
         let packet = match alone {
             true => Packet::to_node(stream, (PEER, self.fixture.objects.node), kind, body),

@@ -287,10 +287,7 @@ impl Summary {
             bounds.add(bound, FederateHandle(r.u32("a federate")?));
         }
         for _ in 0..two(r)? {
-            let mut octets = [0; hla::time::ENCODED_LEN];
-            for octet in &mut octets {
-                *octet = r.u8("a lookahead")?;
-            }
+            let octets: [u8; hla::time::ENCODED_LEN] = r.array("a lookahead")?;
             let lookahead =
                 kind.decode_interval(&octets).map_err(|error| WireError(error.details.into_owned()))?;
             let exclusive = r.flag("whether a delay is exclusive")?;
@@ -312,11 +309,7 @@ fn put_bound(out: &mut Vec<u8>, bound: Bound) {
 }
 
 fn bound(r: &mut Reader) -> Result<Bound, WireError> {
-    let mut octets = [0; 8];
-    for octet in &mut octets {
-        *octet = r.u8("a bound")?;
-    }
-    Ok(Bound::from_bits(u64::from_be_bytes(octets)))
+    Ok(Bound::from_bits(u64::from_be_bytes(r.array("a bound")?)))
 }
 
 fn put_nodes(out: &mut Vec<u8>, nodes: &[NodeId]) {

@@ -1,6 +1,6 @@
 //! Events of streams: the changes that the followers of a stream receive, in order.
 
-use super::packet::{class, put_class};
+use super::packet::{class as class_of, put_class};
 use super::{OwnershipDecision, Payload, Reader, RegionSet, Writer};
 use crate::control::{NodeId, PublishedClass};
 use crate::stamp::Stamp;
@@ -160,6 +160,9 @@ const REGIONS: u8 = 12;
 /// Set in the octet of the kind if a [`Position`] follows. Most messages have none, and need no
 /// octet for it.
 const AFTER: u8 = 0x80;
+/// Set besides if the position is one of a stream of the same class, which is then left out. Each update
+/// by an owner that has acquired its attribute has such a position.
+const AFTER_OF_CLASS: u8 = 0x40;
 
 impl StreamEvent {
     /// Whether it is sent to all followers of a stream, whatever they want.
@@ -323,10 +326,7 @@ impl StreamEvent {
             RETRACTED => {
                 let instance = ObjectInstanceHandle(r.u64("an instance")?);
                 let retraction = MessageRetractionHandle(r.u64("a retraction handle")?);
-                let mut time = [0; ENCODED_LEN];
-                for octet in &mut time {
-                    *octet = r.u8("a time")?;
-                }
+                let time: [u8; ENCODED_LEN] = r.array("a time")?;
                 let instance = instance.is_valid().then_some(instance);
                 StreamEvent::Retracted { instance, retraction, time }
             }
@@ -344,8 +344,8 @@ pub(crate) struct Framed {
 }
 
 impl Framed {
-    /// Writes a watermark, followed by an event.
-    pub(crate) fn write(out: &mut Vec<u8>, watermark: Watermark, event: &StreamEvent) {
+    /// Writes a watermark, followed by an event of a stream of this class.
+    pub(crate) fn write(out: &mut Vec<u8>, class: PublishedClass, watermark: Watermark, event: &StreamEvent) {
         if let StreamEvent::Updated { payload, .. }
         | StreamEvent::Sent(payload)
         | StreamEvent::Directed { payload, .. } = event
@@ -355,44 +355,57 @@ impl Framed {
         watermark.write(out);
         match watermark.after {
             None => out.octet(event.kind()),
+            Some(after) if after.class == class => {
+                out.octet(event.kind() | AFTER | AFTER_OF_CLASS);
+                after.write_in_class(out);
+            }
             Some(after) => {
                 out.octet(event.kind() | AFTER);
-                after.write(out);
+                put_class(out, after.class);
+                after.write_in_class(out);
             }
         }
         event.write(out);
     }
 
-    /// A watermark and an event in a buffer of their own.
-    pub(crate) fn encode(watermark: Watermark, event: &StreamEvent) -> Bytes {
+    /// A watermark and an event of a stream of this class in a buffer of their own.
+    pub(crate) fn encode(class: PublishedClass, watermark: Watermark, event: &StreamEvent) -> Bytes {
         let mut out = Vec::new();
-        Self::write(&mut out, watermark, event);
+        Self::write(&mut out, class, watermark, event);
         out.into()
     }
 
-    pub(crate) fn decode(body: Bytes) -> Result<Self, WireError> {
+    /// Reads a watermark and an event of a stream of this class.
+    ///
+    /// # Errors
+    /// Part of them is missing, or has no meaning.
+    pub(crate) fn decode(class: PublishedClass, body: Bytes) -> Result<Self, WireError> {
         let mut r = Reader::new(body);
         let mut watermark = Watermark::read(&mut r)?;
-        let kind = r.u8("the kind of event")?;
+        let mut kind = r.u8("the kind of event")?;
         if kind & AFTER != 0 {
-            watermark.after = Some(Position::read(&mut r)?);
+            let of = if kind & AFTER_OF_CLASS != 0 { class } else { class_of(&mut r)? };
+            watermark.after = Some(Position::read_in_class(of, &mut r)?);
+            kind &= !(AFTER | AFTER_OF_CLASS);
         }
-        let event = StreamEvent::read(kind & !AFTER, &mut r)?;
+        let event = StreamEvent::read(kind, &mut r)?;
         Ok(r.end(Self { watermark, event })?)
     }
 }
 
 impl Position {
-    fn write(self, out: &mut Vec<u8>) {
-        put_class(out, self.class);
-        out.number(self.node.0);
-        out.number(self.number);
+    /// Writes it without its class, in fixed width: to read one field of it after the other, in a form
+    /// that saves some octets, made an update 1 % slower.
+    fn write_in_class(self, out: &mut Vec<u8>) {
+        let [n0, n1] = self.node.0.to_le_bytes();
+        let [a, b, c, d, e, f, g, h] = self.number.to_le_bytes();
+        out.slice(&[n0, n1, a, b, c, d, e, f, g, h]);
     }
 
-    fn read(r: &mut Reader) -> Result<Self, WireError> {
-        let class = class(r)?;
-        let node = NodeId(r.u16("a node")?);
-        Ok(Self { class, node, number: r.u64("a number")? })
+    fn read_in_class(class: PublishedClass, r: &mut Reader) -> Result<Self, WireError> {
+        let [n0, n1, a, b, c, d, e, f, g, h] = r.array("a position in a stream")?;
+        let number = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+        Ok(Self { class, node: NodeId(u16::from_le_bytes([n0, n1])), number })
     }
 }
 

@@ -103,10 +103,7 @@ impl Stamp {
     }
 
     pub(super) fn read_wire(r: &mut Reader) -> Result<Self, WireError> {
-        let mut time = [0; hla::time::ENCODED_LEN];
-        for octet in &mut time {
-            *octet = r.u8("a time")?;
-        }
+        let time: [u8; hla::time::ENCODED_LEN] = r.array("a time")?;
         let sent = match r.flag("the sent order")? {
             true => OrderType::Timestamp,
             false => OrderType::Receive,

@@ -348,9 +348,12 @@ proptest! {
     }
 
     #[test]
-    fn events_are_read_as_written(event in event(), watermark in watermark()) {
-        let read = Framed::decode(Framed::encode(watermark, &event)).unwrap();
-        prop_assert_eq!(read, Framed { watermark, event });
+    fn events_are_read_as_written(event in event(), watermark in watermark(), class in class()) {
+        let of_class = watermark.after.map_or(class, |after| after.class);
+        for class in [class, of_class] {
+            let read = Framed::decode(class, Framed::encode(class, watermark, &event)).unwrap();
+            prop_assert_eq!(read, Framed { watermark, event: event.clone() });
+        }
     }
 
     #[test]
@@ -410,17 +413,19 @@ proptest! {
     #[test]
     fn hostile_octets_are_refused_or_read(octets in proptest::collection::vec(any::<u8>(), 0..80)) {
         let body = Bytes::from(octets);
-        let _ = (PeerMessage::decode(body.clone()), Framed::decode(body.clone()), Packet::decode(body.clone(), 0));
+        let _ = (PeerMessage::decode(body.clone()), Framed::decode(PublishedClass::Directed, body.clone()), Packet::decode(body.clone(), 0));
         let _ = (PeerMessage::peek(body.clone()), NetTopic::decode(body, 0));
     }
 
     #[test]
-    fn truncated_messages_are_refused(message in message(), event in event(), cut in 1..20usize) {
+    fn truncated_messages_are_refused(
+        message in message(), event in event(), watermark in watermark(), cut in 1..20usize,
+    ) {
         let body = message.encode(ExecutionId(1), 0);
         let shorter = body.slice(..body.len().saturating_sub(cut));
         prop_assert!(PeerMessage::decode(shorter).is_err());
-        let body = Framed::encode(Watermark::default(), &event);
+        let body = Framed::encode(PublishedClass::Directed, watermark, &event);
         let shorter = body.slice(..body.len().saturating_sub(cut));
-        prop_assert!(Framed::decode(shorter).is_err());
+        prop_assert!(Framed::decode(PublishedClass::Directed, shorter).is_err());
     }
 }
