@@ -31,7 +31,7 @@ impl Replication {
         after: Option<(PublishedClass, NodeId)>,
     ) -> Option<u64> {
         let stream = self.stream(class);
-        let after = after.and_then(|stream| self.position(context.objects.node, stream));
+        let after = after.and_then(|stream| self.position(class, stream, context.objects.node));
         let watermark =
             Watermark { model: self.models.needed(class), federate: event.latest_federate(), after };
         let out = self.outbound.get_mut(&class)?;

@@ -48,10 +48,11 @@ impl Replication {
         let Some(following) = self.followed.get_mut(&stream) else { return Ok(()) };
         following.inbound.pass();
         context.peers.counters.delivered += 1;
-        let event = framed?.event;
+        let Framed { watermark, event } = framed?;
+        following.reached.note(self.changes, stream.0, watermark.after);
         if event.concerns_all() {
             following.last_for_all = following.inbound.delivered();
-            self.named = None;
+            self.changes += 1;
         }
         self.emit(context, stream, event);
         Ok(())
@@ -64,9 +65,10 @@ impl Replication {
         class: PublishedClass,
         from: NodeId,
     ) -> Option<(u64, Received, Result<Framed, WireError>)> {
-        let framed = self.followed.get(&(class, from))?.inbound.peek()?.decode(class);
+        let following = self.followed.get(&(class, from))?;
+        let framed = following.inbound.peek()?.decode(class);
         if let Ok(framed) = &framed
-            && !self.may_take(framed.watermark)
+            && !self.may_take(class, following, framed.watermark)
         {
             // The head of a stream waits, and so do all messages behind it. If one overtook it,
             // federates would see changes in another order than the sender's.
@@ -95,7 +97,7 @@ impl Replication {
         let Some(following) = self.followed.get_mut(&stream) else { return };
         if event.concerns_all() {
             following.last_for_all = number;
-            self.named = None;
+            self.changes += 1;
         }
         if let Some(instance) = event.instance() {
             if let Phase::Snapshot { until, deferred } = &mut following.phase

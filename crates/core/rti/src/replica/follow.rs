@@ -144,7 +144,7 @@ impl Replication {
         let declarations = context.objects.declarations_for(class);
         let filter = self.filter_before(context, class, node);
         self.followed.insert((class, node), Following::new(&context.peers.buffers, filter));
-        (self.named, self.reached) = (None, None);
+        self.changes += 1;
         self.send(context, node, class, StreamMessage::Attach { fresh, declarations });
     }
 
@@ -163,7 +163,7 @@ impl Replication {
         let filter = self.filter_before(context, class, node);
         let leaving = Following { phase, ..Following::new(&context.peers.buffers, filter) };
         self.followed.insert((class, node), leaving);
-        self.named = None;
+        self.changes += 1;
         self.moved.insert((class, node));
         // The gap of a stream that is not followed any longer needs no repair.
         self.clear_timers(context, class, node);
@@ -215,7 +215,7 @@ impl Replication {
             let fresh = *fresh;
             let filter = self.filter_before(context, class, from);
             self.followed.remove(&(class, from));
-            self.named = None;
+            self.changes += 1;
             let now = context.now;
             self.left.retain(|_, (at, _)| now.since(*at) < SWITCHOVER_WAIT);
             if filter.was_ever_on() {
@@ -241,7 +241,7 @@ impl Replication {
             Phase::Asked => {
                 following.inbound.start(context.now, at, context.peers.patience());
                 following.last_for_all = for_all;
-                self.named = None;
+                self.changes += 1;
                 (ObjectInstanceHandle::INVALID, Deferred::new(&context.peers.buffers))
             }
             Phase::Snapshot { until, deferred } => {

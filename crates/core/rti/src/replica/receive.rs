@@ -112,7 +112,7 @@ impl Replication {
             && following.inbound.is_next(number)
         {
             let framed = message.decode(stream.0);
-            if framed.as_ref().map_or(true, |framed| self.may_take(framed.watermark)) {
+            if framed.as_ref().map_or(true, |framed| self.may_take(stream.0, following, framed.watermark)) {
                 return self.pass(context, stream, framed);
             }
         }

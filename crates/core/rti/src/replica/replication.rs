@@ -3,7 +3,7 @@
 use super::context::{Context, Timer};
 use super::models::Models;
 use super::peers::Outgoing;
-use super::state::{Following, InboundFilter, Outbound, Phase};
+use super::state::{Following, InboundFilter, Noted, Outbound, Phase};
 use crate::control::{ExecutionId, Federation, NodeId, PublishedClass};
 use crate::object::apply::SnapshotRange;
 use crate::proposal::CallerId;
@@ -70,12 +70,9 @@ pub(crate) struct Replication {
     /// Streams that have delivered further messages in time-stamp order, or that are newly followed
     /// or no longer followed, since the last look at them.
     pub(super) moved: BTreeSet<(PublishedClass, NodeId)>,
-    /// The position that the last message of this node names, as long as it is the latest one of its
-    /// stream. Updates by an owner that has acquired its attributes name the same one until the home
-    /// of the instance decides something; to look it up each time made an update 0.3 % slower.
-    pub(super) named: Option<Position>,
-    /// The last position that a message named and that was reached here, until a stream is followed anew.
-    pub(super) reached: Option<Position>,
+    /// Number of changes of the streams that are followed here: of which they are, and of their latest
+    /// messages that concern all followers.
+    pub(super) changes: u64,
 }
 
 impl Replication {
@@ -96,8 +93,7 @@ impl Replication {
             proposed: 0,
             events: VecDeque::new(),
             moved: BTreeSet::new(),
-            named: None,
-            reached: None,
+            changes: 0,
         }
     }
 
@@ -121,41 +117,47 @@ impl Replication {
         watermark.model <= self.models.latest() && watermark.federate <= self.latest
     }
 
-    /// Whether the control plane and the required stream have progressed far enough for a message.
-    pub(super) fn may_take(&mut self, watermark: Watermark) -> bool {
-        if !self.is_ready(watermark) {
-            return false;
-        }
-        let Some(after) = watermark.after else { return true };
-        let is_reached = self.reached == Some(after);
-        debug_assert!(!is_reached || self.has_delivered(after), "{after:?} is forgotten when it is followed");
-        if is_reached || self.has_delivered(after) {
-            self.reached = Some(after);
-            return true;
-        }
-        false
+    /// Whether the control plane and the required stream have progressed far enough for a message of a
+    /// stream of this class that is followed here.
+    pub(super) fn may_take(
+        &self,
+        class: PublishedClass,
+        following: &Following,
+        watermark: Watermark,
+    ) -> bool {
+        let has_reached = |after: Position| {
+            let is_known = after.class == class && following.reached.is(self.changes, after);
+            debug_assert!(!is_known || self.has_delivered(after), "following it anew is a change");
+            is_known || self.has_delivered(after)
+        };
+        self.is_ready(watermark) && watermark.after.is_none_or(has_reached)
     }
 
     /// The last position of a stream that all its followers know, if this node appends to it or
-    /// follows it. Not that of its last message: filtered followers learn later that it does not
-    /// concern them.
+    /// follows it, for a message of the stream of `class`. Not that of its last message: filtered
+    /// followers learn later that it does not concern them.
     pub(super) fn position(
         &mut self,
+        class: PublishedClass,
+        (other, node): (PublishedClass, NodeId),
         own: NodeId,
-        (class, node): (PublishedClass, NodeId),
     ) -> Option<Position> {
+        let of = |number| Position { class: other, node, number };
         if node == own {
-            return Some(Position { class, node, number: self.outbound.get(&class)?.last_for_all });
+            return self.outbound.get(&other).map(|out| of(out.last_for_all));
         }
-        let latest = |followed: &BTreeMap<_, Following>| {
-            Some(Position { class, node, number: followed.get(&(class, node))?.last_for_all })
-        };
-        let is_named = self.named.is_some_and(|named| (named.class, named.node) == (class, node));
-        if !is_named {
-            self.named = latest(&self.followed);
+        let latest = |followed: &BTreeMap<_, Following>| followed.get(&(other, node)).map(|f| f.last_for_all);
+        let out = self.outbound.get_mut(&class)?;
+        if other != class {
+            return latest(&self.followed).map(of);
         }
-        debug_assert_eq!(self.named, latest(&self.followed), "it is forgotten when its stream advances");
-        self.named
+        if let Some(number) = out.named.number(self.changes, node) {
+            debug_assert_eq!(Some(number), latest(&self.followed), "an advance is a change");
+            return Some(of(number));
+        }
+        let number = latest(&self.followed)?;
+        out.named = Noted { changes: self.changes, node, number };
+        Some(of(number))
     }
 
     /// Whether a stream was delivered up to this position. True for a stream that is not followed
@@ -283,7 +285,7 @@ impl Replication {
         for class in followed.map(|&(class, _)| class).collect::<Vec<_>>() {
             self.clear_timers(context, class, gone);
             self.followed.remove(&(class, gone));
-            self.named = None;
+            self.changes += 1;
             self.review_following(context, class, true);
         }
     }

@@ -5,7 +5,7 @@ use super::stream::{BufferTotal, BufferedBytes, Inbound};
 use crate::control::{NodeId, PublishedClass};
 use crate::object::reduction::Reduction;
 use crate::object::wanted::{Wanted, WantedInteractions};
-use crate::wire::{Framed, StreamEvent};
+use crate::wire::{Framed, Position, StreamEvent};
 use base::Moment;
 use bytes::Bytes;
 use hla::handle::ObjectInstanceHandle;
@@ -58,6 +58,8 @@ pub(crate) struct Outbound {
     pub(super) switching_over: Option<NodeId>,
     /// Number of the last message that all followers have got.
     pub(super) last_for_all: u64,
+    /// The position of another stream of the class that its last message named.
+    pub(super) named: Noted,
     /// When values that are wanted at a reduced rate were last sent.
     pub(super) reduction: Reduction,
     /// Number of announcements of the high-water mark since the last message.
@@ -84,6 +86,7 @@ impl Default for Outbound {
             switchovers: 0,
             switching_over: None,
             last_for_all: 0,
+            named: Noted::default(),
             reduction: Reduction::default(),
             announced: 0,
             appended_at: Moment::ZERO,
@@ -245,13 +248,58 @@ pub(crate) struct Following {
     /// Instances up to each handle are as of the number: they already include older messages.
     /// Ascending by handle, and empty once all of these messages were delivered.
     pub(crate) as_of: Vec<(ObjectInstanceHandle, u64)>,
+    /// The position of another stream of the class that its last message named, and that was reached.
+    pub(super) reached: Noted,
+}
+
+/// A position in a stream of a node, of a class that is known, as long as the streams that are followed
+/// do not change (`Replication::changes`). Updates by an owner that
+/// has acquired its attributes name the same one until the home of the instance decides something. To
+/// look it up for each of them at both ends made an update 0.6 % slower.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Noted {
+    pub(super) changes: u64,
+    pub(super) node: NodeId,
+    pub(super) number: u64,
+}
+
+impl Default for Noted {
+    fn default() -> Self {
+        Self { changes: u64::MAX, node: NodeId(0), number: 0 }
+    }
+}
+
+impl Noted {
+    /// The position's number, if it is one of this node's stream.
+    pub(super) fn number(self, changes: u64, node: NodeId) -> Option<u64> {
+        (self.changes == changes && self.node == node).then_some(self.number)
+    }
+
+    /// Whether it is this one, whose class is that of the position.
+    pub(super) fn is(self, changes: u64, position: Position) -> bool {
+        self.number(changes, position.node) == Some(position.number)
+    }
+
+    /// Notes a position that was reached, if it is one of this class.
+    pub(super) fn note(&mut self, changes: u64, class: PublishedClass, after: Option<Position>) {
+        if let Some(Position { node, number, .. }) = after.filter(|after| after.class == class) {
+            *self = Self { changes, node, number };
+        }
+    }
 }
 
 impl Following {
     /// A stream that is about to be followed. `filter` is remembered from before.
     pub(crate) fn new(total: &BufferTotal, filter: InboundFilter) -> Self {
         let inbound = Inbound::new(total);
-        Self { phase: Phase::Asked, inbound, filter, last_for_all: 0, as_of: Vec::new() }
+        Self {
+            phase: Phase::Asked,
+            inbound,
+            filter,
+            last_for_all: 0,
+            as_of: Vec::new(),
+            reached: Noted::default(),
+        }
     }
 
     /// Whether messages are accepted.

@@ -170,3 +170,35 @@ fn is_of_rti(callback: &Callback) -> bool {
     };
     producer.is_none_or(|producer| !producer.is_valid())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hla::api::ListFederationExecutionsRequest;
+
+    const CALLER: CallerId = CallerId(7);
+
+    fn reported() -> ServiceReports {
+        let mut reports = ServiceReports::default();
+        reports.set(CALLER, (ExecutionId(1), FederateHandle(3)), true);
+        let (execution, about) = reports.next(CALLER).unwrap();
+        let call = Call::ListFederationExecutionsRequest(ListFederationExecutionsRequest {});
+        reports.open.insert(CALLER, (execution, Box::new(Invocation::of_call(about, &call))));
+        reports
+    }
+
+    #[test]
+    fn a_federate_that_resigns_may_have_an_open_call() {
+        let mut reports = reported();
+        reports.forget(CALLER);
+        assert!(reports.is_empty());
+        assert!(reports.open.contains_key(&CALLER), "the resignation itself is still to be reported");
+    }
+
+    #[test]
+    fn a_session_that_ends_leaves_nothing() {
+        let mut reports = reported();
+        reports.close(CALLER);
+        assert!(reports.is_empty() && reports.open.is_empty());
+    }
+}
