@@ -16,8 +16,8 @@
 //! updates come in one read: 1 for round trips, more for floods. With `timestamp` they are in
 //! time-stamp order: the sender regulates and the receiver is constrained, and both advance in
 //! logical time after each batch. Divide by UPDATES then, too: the advances belong to it. With
-//! `transferred` the receiver has registered the object, and the sender has acquired the attribute:
-//! over two nodes, updates come from another node than the one that decides about ownership.
+//! `transferred` the sender updates the object that the receiver has registered, whose attribute it has
+//! acquired: over two nodes, updates come from another node than the one that decides about ownership.
 
 use base::{Address, Moment, NodeKey, Seed};
 use bytes::{Bytes, BytesMut};
@@ -108,11 +108,14 @@ pub(crate) fn run(nodes: usize, updates: usize, batch: usize, kind: Kind) {
     let mut publisher = Federate::open(&mut world, nodes - 1);
     publisher.join(&mut world);
     publisher.publish(&mut world, ping);
-    let object = if is_transferred {
-        publisher.take_over(&mut world, &mut subscriber, ping)
-    } else {
-        publisher.register(&mut world, ping)
-    };
+    // In both cases each of them has registered an object and subscribes: streams of two nodes cost an
+    // update something, whoever owns what.
+    let theirs = publisher.discover(&mut world, &mut subscriber, ping);
+    let own = publisher.register(&mut world, ping);
+    if is_transferred {
+        publisher.take_over(&mut world, &mut subscriber, (theirs, ping.1));
+    }
+    let object = if is_transferred { theirs } else { own };
     // Until the beginning of the stream is no longer kept: updates are narrowed from then on.
     world.run(Duration::from_secs(10));
     let mut steps = Steps { update: update(object, ping.1, None), object, attribute: ping.1, now: None };
@@ -440,18 +443,15 @@ impl Federate {
         registered.result.unwrap_or_default()
     }
 
-    /// Acquires the attribute of an object that `registrar` registers, and gives up for that.
-    fn take_over(
+    /// Subscribes, and discovers an object that `registrar` registers.
+    fn discover(
         &mut self,
         world: &mut World,
         registrar: &mut Self,
         of: (ObjectClassHandle, AttributeHandle),
     ) -> ObjectInstanceHandle {
         let attributes = Some(api::AttributeHandleSet { attribute_handle: vec![of.1] });
-        let subscribe = api::SubscribeObjectClassAttributesRequest {
-            object_class: Some(of.0),
-            attributes: attributes.clone(),
-        };
+        let subscribe = api::SubscribeObjectClassAttributesRequest { object_class: Some(of.0), attributes };
         self.call(world, Call::SubscribeObjectClassAttributesRequest(subscribe));
         registrar.publish(world, of);
         world.run(Duration::from_secs(1)); // until the subscription is known
@@ -459,11 +459,24 @@ impl Federate {
         let mut out = BytesMut::new();
         world.run(Duration::from_secs(1)); // until the object is discovered
         self.listen(world, &mut out);
-        let unpublish = api::UnpublishObjectClassAttributesRequest {
-            object_class: Some(of.0),
+        registrar.listen(world, &mut out);
+        object
+    }
+
+    /// Acquires the attribute of an object that `registrar` gives up for that.
+    fn take_over(
+        &mut self,
+        world: &mut World,
+        registrar: &mut Self,
+        (object, attribute): (ObjectInstanceHandle, AttributeHandle),
+    ) {
+        let attributes = Some(api::AttributeHandleSet { attribute_handle: vec![attribute] });
+        let divest = api::UnconditionalAttributeOwnershipDivestitureRequest {
+            object_instance: Some(object),
             attributes: attributes.clone(),
+            user_supplied_tag: Bytes::new(),
         };
-        registrar.call(world, Call::UnpublishObjectClassAttributesRequest(unpublish));
+        registrar.call(world, Call::UnconditionalAttributeOwnershipDivestitureRequest(divest));
         let acquire = api::AttributeOwnershipAcquisitionRequest {
             object_instance: Some(object),
             desired_attributes: attributes,
@@ -471,9 +484,9 @@ impl Federate {
         };
         self.call(world, Call::AttributeOwnershipAcquisitionRequest(acquire));
         world.run(Duration::from_secs(1)); // until it is acquired
+        let mut out = BytesMut::new();
         self.listen(world, &mut out);
         registrar.listen(world, &mut out);
-        object
     }
 
     /// Calls a service and waits for its response, for up to ten seconds of the world's time.

@@ -74,6 +74,9 @@ pub(crate) struct Objects {
     pub(super) last_work: Kind,
     /// Names after this one may belong to instances that nobody has, see [`Objects::free_names`].
     pub(super) names_after: Option<String>,
+    /// A federate of this node has associated update regions at some time. Until then no update has to
+    /// look for any.
+    pub(super) has_associated: bool,
     /// Requests of federates here about ownership.
     pub(super) requests: OpenRequests,
     /// Negotiations about attributes of instances at home here.
@@ -140,6 +143,7 @@ impl Objects {
             resignations: Resignations::default(),
             last_work: Kind::Names,
             names_after: None,
+            has_associated: false,
             requests: OpenRequests::default(),
             negotiations: Negotiations::default(),
             offers: Offers::default(),

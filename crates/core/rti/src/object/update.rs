@@ -48,7 +48,8 @@ impl Objects {
         let values = values.map(|map| map.attribute_handle_value).unwrap_or_default();
         let mut passels = Passels::new(federate, stamp, spare);
         // The home has decided that an attribute has update regions, or it still has to.
-        let has_regions = object.update_regions.is_some() || object.home != self.node;
+        let has_regions =
+            self.has_associated && (object.update_regions.is_some() || object.home != self.node);
         let associations = has_regions.then(|| &self.federate(federate).distribution);
         for pair in values {
             let attribute = pair.attribute_handle.unwrap_or_default();

@@ -49,7 +49,9 @@ impl Replication {
         following.inbound.pass();
         context.peers.counters.delivered += 1;
         let Framed { watermark, event } = framed?;
-        following.reached.note(self.changes, stream.0, watermark.after);
+        if let Some(after) = watermark.after {
+            following.reached.note(self.changes, stream.0, after);
+        }
         if event.concerns_all() {
             following.last_for_all = following.inbound.delivered();
             self.changes += 1;

@@ -281,9 +281,9 @@ impl Noted {
     }
 
     /// Notes a position that was reached, if it is one of this class.
-    pub(super) fn note(&mut self, changes: u64, class: PublishedClass, after: Option<Position>) {
-        if let Some(Position { node, number, .. }) = after.filter(|after| after.class == class) {
-            *self = Self { changes, node, number };
+    pub(super) fn note(&mut self, changes: u64, class: PublishedClass, after: Position) {
+        if after.class == class {
+            *self = Self { changes, node: after.node, number: after.number };
         }
     }
 }

@@ -228,6 +228,7 @@ impl Objects {
         pairs: &Pairs,
         on: bool,
     ) {
+        self.has_associated |= on;
         let changed = self.federate_mut(federate).distribution.change(instance, pairs, on);
         self.count_region_uses(changed, on);
     }
