@@ -4,12 +4,15 @@ use super::context::{Context, Timer};
 use super::narrow::Remainder;
 use super::peers::{Outgoing, Selected};
 use super::replication::Replication;
-use super::state::{Beginning, Outbound};
+use super::state::{Beginning, Following, Noted, Outbound};
 use crate::control::{NodeId, PublishedClass};
-use crate::wire::{Framed, HandleValue, Kind, Packet, StreamEvent, StreamId, StreamMessage, Watermark};
+use crate::wire::{
+    Framed, HandleValue, Kind, Packet, Position, StreamEvent, StreamId, StreamMessage, Watermark,
+};
 use base::{Deadlines, Moment};
 use bytes::Bytes;
 use hla::handle::ObjectInstanceHandle;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A stream's high-water mark is announced this long after its last message: first by the routers,
@@ -31,10 +34,22 @@ impl Replication {
         after: Option<(PublishedClass, NodeId)>,
     ) -> Option<u64> {
         let stream = self.stream(class);
-        let after = after.and_then(|stream| self.position(class, stream, context.objects.node));
-        let watermark =
-            Watermark { model: self.models.needed(class), federate: event.latest_federate(), after };
+        let own = context.objects.node;
+        // Not the last message: filtered followers learn later that it does not concern them.
+        let own_after = after
+            .filter(|(_, node)| *node == own)
+            .and_then(|(class, _)| self.outbound.get(&class))
+            .map(|out| out.last_for_all);
+        let model = self.models.needed(class);
         let out = self.outbound.get_mut(&class)?;
+        let after = after.and_then(|after| {
+            match after.1 == own {
+                true => own_after,
+                false => out.number_of(class, after, (&self.followed, self.changes)),
+            }
+            .map(|number| Position { class: after.0, node: after.1, number })
+        });
+        let watermark = Watermark { model, federate: event.latest_federate(), after };
         if best_effort && !is_wanted(context, stream, out) {
             return None;
         }
@@ -153,6 +168,28 @@ impl Replication {
 }
 
 impl Outbound {
+    /// The number of the last message, of a followed stream, that all its followers know, for a message
+    /// of this stream of `class`.
+    fn number_of(
+        &mut self,
+        class: PublishedClass,
+        stream: (PublishedClass, NodeId),
+        (followed, changes): (&BTreeMap<(PublishedClass, NodeId), Following>, u64),
+    ) -> Option<u64> {
+        let latest = || followed.get(&stream).map(|following| following.last_for_all);
+        let (other, node) = stream;
+        if other != class {
+            return latest();
+        }
+        if let Some(number) = self.named.number(changes, node) {
+            debug_assert_eq!(Some(number), latest(), "an advance is a change");
+            return Some(number);
+        }
+        let number = latest()?;
+        self.named = Noted { changes, node, number };
+        Some(number)
+    }
+
     /// When the high-water mark is announced next.
     fn announcement(&self) -> Option<Moment> {
         Some(self.appended_at + *ANNOUNCE.get(usize::from(self.announced))?)

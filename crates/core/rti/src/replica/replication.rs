@@ -3,7 +3,7 @@
 use super::context::{Context, Timer};
 use super::models::Models;
 use super::peers::Outgoing;
-use super::state::{Following, InboundFilter, Noted, Outbound, Phase};
+use super::state::{Following, InboundFilter, Outbound, Phase};
 use crate::control::{ExecutionId, Federation, NodeId, PublishedClass};
 use crate::object::apply::SnapshotRange;
 use crate::proposal::CallerId;
@@ -131,33 +131,6 @@ impl Replication {
             is_known || self.has_delivered(after)
         };
         self.is_ready(watermark) && watermark.after.is_none_or(has_reached)
-    }
-
-    /// The last position of a stream that all its followers know, if this node appends to it or
-    /// follows it, for a message of the stream of `class`. Not that of its last message: filtered
-    /// followers learn later that it does not concern them.
-    pub(super) fn position(
-        &mut self,
-        class: PublishedClass,
-        (other, node): (PublishedClass, NodeId),
-        own: NodeId,
-    ) -> Option<Position> {
-        let of = |number| Position { class: other, node, number };
-        if node == own {
-            return self.outbound.get(&other).map(|out| of(out.last_for_all));
-        }
-        let latest = |followed: &BTreeMap<_, Following>| followed.get(&(other, node)).map(|f| f.last_for_all);
-        let out = self.outbound.get_mut(&class)?;
-        if other != class {
-            return latest(&self.followed).map(of);
-        }
-        if let Some(number) = out.named.number(self.changes, node) {
-            debug_assert_eq!(Some(number), latest(&self.followed), "an advance is a change");
-            return Some(of(number));
-        }
-        let number = latest(&self.followed)?;
-        out.named = Noted { changes: self.changes, node, number };
-        Some(of(number))
     }
 
     /// Whether a stream was delivered up to this position. True for a stream that is not followed
