@@ -180,7 +180,11 @@ fn read(file: &Path) -> (Option<Module>, Result<Vec<Diagnostic>, FomError>) {
     }
 }
 
-fn octets_of(file: &Path, name: &str) -> Result<Vec<u8>, FomError> {
+/// The octets of a FOM module, which may be in a ZIP archive.
+///
+/// # Errors
+/// The file cannot be read, or unpacked.
+pub(crate) fn octets_of(file: &Path, name: &str) -> Result<Vec<u8>, FomError> {
     let mut octets = std::fs::read(file).map_err(|error| {
         FomError::of_file(FomErrorKind::CouldNotOpen, name, format!("cannot be read: {error}"))
     })?;

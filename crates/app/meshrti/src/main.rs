@@ -12,6 +12,7 @@ mod bench;
 mod demo;
 mod exposure;
 mod fom;
+mod gateway;
 mod logging;
 mod mpi;
 mod network;
@@ -21,6 +22,7 @@ mod serve;
 mod server;
 #[cfg(feature = "shell")]
 mod shell;
+mod signals;
 #[cfg(feature = "sim")]
 mod sim;
 mod srmp;
@@ -85,6 +87,8 @@ enum Command {
     Access(access::Args),
     /// Carry the connections of federates that know TCP alone over TLS or WebSocket
     Tunnel(tunnel::Args),
+    /// Pass named federations and classes between two networks, and nothing else
+    Gateway(gateway::Args),
     /// Measure a server against the floor of the bare network
     #[cfg(feature = "bench")]
     Bench(bench::Args),
@@ -128,6 +132,7 @@ impl Command {
             Command::Trust(args) => trust::run(args),
             Command::Access(args) => access::run(args),
             Command::Tunnel(args) => tunnel::run(args),
+            Command::Gateway(args) => gateway::run(args),
             #[cfg(feature = "bench")]
             Command::Bench(args) => bench::run(args),
             Command::Fom(args) => fom::run(args),

@@ -9,6 +9,7 @@ use node::link::{LinkListen, LinkUrl, MulticastUrl};
 use node::{Config, DEFAULT_STATE_DIRECTORY, Node, StateError, StateFile};
 use tracing::{info, warn};
 
+use crate::signals::Signals;
 use crate::{exposure, logging, mpi, open_files};
 use console::exit::{Failure, Outcome, Status, say};
 
@@ -341,39 +342,4 @@ async fn signals(mut signals: Signals, stop: tokio::sync::oneshot::Sender<()>) {
     signals.next().await;
     logging::finish("");
     std::process::exit(Status::Interrupted as i32);
-}
-
-/// Ctrl-C and, where there is one, the termination signal.
-struct Signals {
-    /// `None` if the handler cannot be installed. The system then ends the process, as the signal
-    /// requests.
-    #[cfg(unix)]
-    terminate: Option<(tokio::signal::unix::Signal, tokio::signal::unix::Signal)>,
-}
-
-impl Signals {
-    /// Installs the handlers, after which no signal is missed. Must be called on a runtime.
-    fn listen() -> Self {
-        #[cfg(unix)]
-        {
-            use tokio::signal::unix::{SignalKind, signal};
-            Self { terminate: signal(SignalKind::interrupt()).ok().zip(signal(SignalKind::terminate()).ok()) }
-        }
-        #[cfg(not(unix))]
-        Self {}
-    }
-
-    /// Waits for the next signal.
-    async fn next(&mut self) {
-        #[cfg(unix)]
-        match &mut self.terminate {
-            Some((interrupt, terminate)) => tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            },
-            None => std::future::pending().await,
-        }
-        #[cfg(not(unix))]
-        drop(tokio::signal::ctrl_c().await);
-    }
 }

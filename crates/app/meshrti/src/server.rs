@@ -50,7 +50,7 @@ impl ServerFlags {
     }
 }
 
-fn no_ticket(error: &KerberosError) -> Failure {
+pub(crate) fn no_ticket(error: &KerberosError) -> Failure {
     let is_wrong_use = matches!(error, KerberosError::Service(_));
     let text = format!("there is no Kerberos token for the server: {error}");
     match is_wrong_use {

@@ -48,8 +48,11 @@ impl TokenFlag {
     }
 }
 
-/// The line in a file, without its end.
-fn line(path: &Path, what: &str) -> Result<Option<String>, Failure> {
+/// The line in a file, without its end. `what` it is stands in the error.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn line(path: &Path, what: &str) -> Result<Option<String>, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         Failure::wrong_use(format_args!("{}: the {what} cannot be read: {error}", path.display()))
     })?;

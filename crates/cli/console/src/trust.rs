@@ -43,7 +43,12 @@ fn file_of_environment() -> Option<PathBuf> {
     std::env::var_os(VARIABLE).filter(|file| !file.is_empty()).map(PathBuf::from)
 }
 
-fn client(authority: &Path, identity: Option<&Path>) -> Result<ClientTls, Failure> {
+/// How to encrypt, with these PEM files: the authorities to trust, and perhaps a certificate to show with its
+/// private key.
+///
+/// # Errors
+/// As for [`TrustFlags::read`].
+pub fn client(authority: &Path, identity: Option<&Path>) -> Result<ClientTls, Failure> {
     let trusted = read(authority)?;
     let tls = match identity.map(read).transpose()? {
         None => ClientTls::new(&trusted),

@@ -14,6 +14,7 @@ mod common;
 mod connections;
 mod examples;
 mod faults;
+mod gateway;
 mod handles;
 mod hostile;
 mod kerberos;
