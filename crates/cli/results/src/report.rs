@@ -206,7 +206,8 @@ fn runs(files: &[(String, Results)]) -> Grid {
             results.command.clone(),
             results.started.clone(),
             results.version.clone(),
-            results.commit.clone(),
+            // As long as it has to be to name one.
+            results.commit.chars().take(12).collect(),
             text(&machine.cpu),
             number(machine.cores.map(|cores| cores.to_string())),
             number(machine.memory_bytes.map(|bytes| format!("{:.1}", bytes as f64 / f64::from(1 << 30)))),
