@@ -48,6 +48,7 @@ samples = 10
 warm_up = 1
 runs = 2
 objects = [5, 20]
+ddm = ["off", "region-per-object"]
 "#;
 
 /// Looks at the page from a frame: after it is loaded, the text of the body is what was found.

@@ -83,10 +83,17 @@ impl Axis {
 
     /// The ticks between these positions, with their labels.
     pub(crate) fn ticks(&self, (low, high): (f64, f64)) -> Vec<(f64, String)> {
-        match self.scale {
+        let ticks = match self.scale {
             Scale::Linear => linear_ticks(low, high),
             Scale::Log => log_ticks(low, high),
+        };
+        if !ticks.is_empty() {
+            return ticks;
         }
+        // All values are nearly the same, and no round number is near.
+        let middle = f64::midpoint(low, high);
+        let value = if self.scale == Scale::Log { 10f64.powf(middle) } else { middle };
+        vec![(middle, text_of(value, 10f64.powf(value.abs().max(1e-9).log10().floor() - 2.0)))]
     }
 }
 
@@ -204,6 +211,8 @@ mod tests {
         );
         assert_eq!(texts(&Axis::log(""), (-2.0, 2.0)), ["0.01", "0.1", "1", "10", "100"]);
         assert_eq!(texts(&Axis::log(""), (0.5, 2.1)), ["5", "10", "20", "50", "100"]);
+        let single = Axis::log("").span([128f64.log10()].into_iter()).unwrap();
+        assert_eq!(texts(&Axis::log(""), single), ["128"], "no round number is near");
     }
 
     #[test]

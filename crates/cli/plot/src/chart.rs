@@ -5,12 +5,14 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::axis::Ticked;
-use crate::draw::{Area, COLOURS, FAINT, GREY, INK, part_legend, picture, write};
+use crate::draw::{Area, COLOURS, FAINT, GREY, INK, lines_of, part_legend, picture, write};
 use crate::series::{Mark, Series};
 use crate::{Axis, PlotError};
 
 /// Height of a line of the legend.
 const LINE: i32 = 44;
+/// Distance of a further line of one name.
+const CONTINUED: i32 = 32;
 
 /// A chart.
 #[derive(Clone, Debug)]
@@ -57,8 +59,7 @@ impl Chart {
         let empty = || PlotError::Empty(self.title.clone());
         let (x_span, y_span) = self.spans().ok_or_else(empty)?;
         picture(&self.title, &self.subtitle, |area| {
-            let names: Vec<&str> = self.legend().map(|(name, ..)| name).collect();
-            let (left, right) = part_legend(&area, &names);
+            let (left, right) = part_legend(&area, self.legend().flat_map(|(name, ..)| lines_of(name)));
             let mut plane = ChartBuilder::on(&left)
                 .x_label_area_size(92)
                 .y_label_area_size(150)
@@ -176,8 +177,8 @@ impl Chart {
 
     fn draw_legend(&self, area: &Area<'_>) -> Result<(), String> {
         let text = |error: DrawingAreaErrorKind<_>| error.to_string();
-        for (row, (name, colour, mark)) in (0..).zip(self.legend()) {
-            let y = 30 + row * LINE;
+        let mut y = 30;
+        for (name, colour, mark) in self.legend() {
             let ends = [(10, y), (62, y)];
             match mark {
                 Mark::Bars => {
@@ -195,7 +196,11 @@ impl Chart {
             if matches!(mark, Mark::Dots | Mark::Points) {
                 area.draw(&Circle::new((36, y), 7, colour.filled())).map_err(text)?;
             }
-            write(area, name, (78, y), 27, Pos::new(HPos::Left, VPos::Center), INK)?;
+            for (at, line) in (0..).zip(lines_of(name)) {
+                y += if at > 0 { CONTINUED } else { 0 };
+                write(area, line, (78, y), 27, Pos::new(HPos::Left, VPos::Center), INK)?;
+            }
+            y += LINE;
         }
         Ok(())
     }

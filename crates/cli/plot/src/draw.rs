@@ -64,9 +64,54 @@ pub(crate) fn write(
     area.draw(&Text::new(text.to_owned(), at, style)).map_err(|error| error.to_string())
 }
 
-/// Splits off a strip for the legend at the right.
-pub(crate) fn part_legend<'a>(area: &Area<'a>, names: &[&str]) -> (Area<'a>, Area<'a>) {
-    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-    let width = if longest == 0 { 10.0 } else { 110.0 + LETTER * longest as f64 };
-    area.split_horizontally(f64::from(area.dim_in_pixel().0) - width.min(560.0))
+/// Width of the marks beside the names of the legend, in pixels.
+const MARK_WIDTH: f64 = 110.0;
+/// Letters in a line of the legend: a third of the picture. Longer names have several lines.
+const LINE_LETTERS: usize = 32;
+
+/// Splits off a strip for the legend at the right, with these lines.
+pub(crate) fn part_legend<'a, 'b>(
+    area: &Area<'a>,
+    lines: impl Iterator<Item = &'b str>,
+) -> (Area<'a>, Area<'a>) {
+    let longest = lines.map(|line| line.chars().count()).max().unwrap_or(0);
+    let width = if longest == 0 { 10.0 } else { MARK_WIDTH + LETTER * longest as f64 };
+    area.split_horizontally(f64::from(area.dim_in_pixel().0) - width.min(800.0))
+}
+
+/// The lines of a name in the legend. It is divided behind commas.
+pub(crate) fn lines_of(name: &str) -> Vec<&str> {
+    let (mut lines, mut from, mut last) = (Vec::new(), 0, 0);
+    for (comma, _) in name.match_indices(", ") {
+        if last > from && comma - from > LINE_LETTERS {
+            lines.extend(name.get(from..last).map(str::trim_end));
+            from = last;
+        }
+        last = comma + 2;
+    }
+    if last > from && name.len() - from > LINE_LETTERS {
+        lines.extend(name.get(from..last).map(str::trim_end));
+        from = last;
+    }
+    lines.extend(name.get(from..));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_are_divided_behind_commas() {
+        assert_eq!(lines_of("short"), ["short"]);
+        assert_eq!(lines_of("128 B, 100 objects, sweeps"), ["128 B, 100 objects, sweeps"]);
+        assert_eq!(
+            lines_of("128 B, 100 objects, region-per-object, 100 under way"),
+            ["128 B, 100 objects,", "region-per-object, 100 under way"]
+        );
+        assert_eq!(
+            lines_of("a name without any comma that is very long"),
+            ["a name without any comma that is very long"]
+        );
+    }
 }

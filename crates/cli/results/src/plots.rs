@@ -1,5 +1,7 @@
 //! Plots as in the papers' figures.
 
+use std::collections::BTreeSet;
+
 use plot::{Axis, Chart, Mark, Series};
 
 use crate::papers;
@@ -56,10 +58,20 @@ fn curves<'a>(
     curves
 }
 
+/// The points of a curve. A case that was measured several times, in several cells of a matrix, counts
+/// once.
 fn points(rows: &[&Row], x: impl Fn(&Row) -> f64, key: &str, scale: f64) -> Vec<(f64, f64)> {
     let mut points: Vec<_> = rows.iter().filter_map(|row| Some((x(row), row.figure(key)? * scale))).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    points.dedup_by_key(|point| point.0);
     points
+}
+
+/// Without the curves that have one point, unless all have.
+fn without_single_points(curves: Vec<(String, Vec<(f64, f64)>)>) -> Vec<(String, Vec<(f64, f64)>)> {
+    let is_curve = |(_, points): &(String, Vec<(f64, f64)>)| points.len() > 1;
+    let any = curves.iter().any(is_curve);
+    curves.into_iter().filter(|curve| !any || is_curve(curve)).collect()
 }
 
 fn mass(files: &[(String, Results)]) -> Chart {
@@ -104,12 +116,17 @@ fn latency(files: &[(String, Results)]) -> Chart {
     .with_subtitle(
         "Half of a round trip; the paper's values are the least of Table 2 of Lorenzo et al. 2001",
     );
-    let word = |row: &Row| {
-        let objects = if row.objects > 0 { format!(", {} objects", row.objects) } else { String::new() };
-        format!("{}, {}, {}{objects}", row.ddm, row.transport, row.order)
-    };
-    for (name, rows) in curves(files, "latency", word) {
-        let points = points(&rows, |row| row.size_bytes as f64, "one_way_mean_us", 1.0);
+    let named = curves(files, "latency", |row| {
+        let mut words = vec![row.ddm.clone(), row.transport.clone(), row.order.clone()];
+        words.extend((row.encoding != "opaque").then(|| row.encoding.clone()));
+        words.extend((row.objects > 0).then(|| format!("{} objects", row.objects)));
+        words.extend((row.consumers > 1).then(|| format!("{} consumers", row.consumers)));
+        words.extend(row.rate_per_s.map(|rate| format!("{rate}/s")));
+        words.join(", ")
+    });
+    let sized = |rows: &[&Row]| points(rows, |row| row.size_bytes as f64, "one_way_mean_us", 1.0);
+    let named = named.into_iter().map(|(name, rows)| (name, sized(&rows)));
+    for (name, points) in without_single_points(named.collect()) {
         chart.add(Series::new(&name, Mark::Dots, points));
     }
     if files.iter().any(|(_, results)| results.rows.iter().any(|row| row.test == "latency")) {
@@ -148,7 +165,8 @@ fn cdf(files: &[(String, Results)], test: &str, title: &str) -> Chart {
     });
     let shown = named.iter().flat_map(|(name, rows)| rows.iter().map(move |row| (name, row)));
     let shown = shown.filter(|(_, row)| Some(row.size_bytes) == size && !row.runs.is_empty());
-    for (name, row) in shown.take(CURVES_MAX) {
+    let mut names = BTreeSet::new();
+    for (name, row) in shown.filter(|(name, _)| names.insert(*name)).take(CURVES_MAX) {
         chart.add(Series::new(name, Mark::Steps, shares(row)));
     }
     chart
@@ -179,5 +197,19 @@ mod tests {
         );
         let mass = titles(vec![row("mass", 100, 128, &[100]), row("mass", 1_000, 128, &[100])]);
         assert_eq!(mass, ["Round trip over number of objects", "Distribution of round trips: mass objects"]);
+    }
+
+    #[test]
+    fn a_case_that_was_measured_twice_counts_once() {
+        let rows: Vec<_> =
+            [(16, 100), (128, 110), (128, 900)].map(|(size, us)| row("latency", 0, size, &[us])).into();
+        let files = vec![("a".to_owned(), results(rows))];
+        let named = curves(&files, "latency", |_| "one".to_owned());
+        let [(_, rows)] = &named[..] else { panic!("one curve") };
+        assert_eq!(points(rows, |row| row.size_bytes as f64, "mean_us", 1.0).len(), rows.len().min(2));
+        let single = ("single".to_owned(), vec![(1.0, 1.0)]);
+        let curve = ("curve".to_owned(), vec![(1.0, 1.0), (2.0, 2.0)]);
+        assert_eq!(without_single_points(vec![single.clone(), curve.clone()]), [curve]);
+        assert_eq!(without_single_points(vec![single.clone()]), [single]);
     }
 }
