@@ -2,7 +2,7 @@
 
 use std::io;
 
-use federate::{ConnectError, FederateError};
+use federate::{ConnectError, FederateError, KerberosError};
 
 /// The reason why a benchmark cannot be run, or its result cannot be trusted.
 #[derive(Debug, thiserror::Error)]
@@ -11,6 +11,9 @@ pub enum BenchError {
     /// The server does not accept a federate.
     #[error(transparent)]
     Connect(#[from] ConnectError),
+    /// There is no Kerberos ticket for the server.
+    #[error("there is no Kerberos token for the server: {0}")]
+    NoTicket(#[from] KerberosError),
     /// The server refused a service that the benchmark needs.
     #[error("the server: {0}")]
     Federate(#[from] FederateError),

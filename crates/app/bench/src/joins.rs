@@ -142,7 +142,7 @@ fn join_all(
         tokio::task::spawn_local(async move {
             tokio::time::sleep_until(at).await;
             let begin = Instant::now();
-            let (federate, callbacks) = Federate::connect(server_options(&server)).await?;
+            let (federate, callbacks) = Federate::connect(server_options(&server)?).await?;
             federate.join_federation_execution("joiner", &federation).await?;
             Ok(((federate, callbacks), begin.elapsed()))
         })

@@ -36,14 +36,14 @@ pub(crate) struct Member {
 impl Member {
     /// Creates the federation execution and joins it.
     pub(crate) async fn create(server: &str, federation: &str) -> Result<Self, BenchError> {
-        let (federate, callbacks) = Federate::connect(server_options(server)).await?;
+        let (federate, callbacks) = Federate::connect(server_options(server)?).await?;
         federate.create_federation_execution(federation, fom::content("MeshRTI-Bench.xml", FOM)).await?;
         Self::joined(federate, callbacks, federation).await
     }
 
     /// Joins the federation execution.
     pub(crate) async fn join(server: &str, federation: &str) -> Result<Self, BenchError> {
-        let (federate, callbacks) = Federate::connect(server_options(server)).await?;
+        let (federate, callbacks) = Federate::connect(server_options(server)?).await?;
         Self::joined(federate, callbacks, federation).await
     }
 

@@ -231,7 +231,7 @@ async fn play_idlers(server: &str, federation: &str, count: usize) -> Result<(),
     let mut orders = orders();
     let mut joined = Vec::with_capacity(count);
     for _ in 0..count {
-        let (federate, callbacks) = Federate::connect(server_options(server)).await?;
+        let (federate, callbacks) = Federate::connect(server_options(server)?).await?;
         federate.join_federation_execution("idle", federation).await?;
         joined.push((federate, callbacks));
     }

@@ -13,11 +13,17 @@ pub(crate) async fn report(address: &str, patience: Duration) -> Option<NetworkR
 }
 
 async fn ask(address: &str, patience: Duration) -> Option<NetworkReport> {
-    let mut options = server_options(address);
+    let mut options = server_options(address).ok()?;
     options.session.connect_timeout = patience;
     let (federate, _callbacks) = Federate::open(&options).await.ok()?;
     let configuration =
         RtiConfiguration { additional_settings: REPORT_SETTING.to_owned(), ..RtiConfiguration::default() };
-    let answer = federate.request_connect_with_configuration(configuration).await.ok()?;
+    let connected = match options.credentials {
+        Some(credentials) => {
+            federate.request_connect_with_configuration_and_credentials(configuration, credentials)
+        }
+        None => federate.request_connect_with_configuration(configuration),
+    };
+    let answer = connected.await.ok()?;
     NetworkReport::from_json(&answer.message)
 }

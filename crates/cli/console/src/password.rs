@@ -9,6 +9,8 @@ use crate::exit::Failure;
 pub const VARIABLE: &str = "MESHRTI_PASSWORD";
 /// The environment variable with the token.
 const TOKEN: &str = "MESHRTI_TOKEN";
+/// The environment variable with the service for which a Kerberos ticket is shown.
+const SERVICE: &str = "MESHRTI_KERBEROS_SERVICE";
 
 /// The option for the password of a server.
 #[derive(clap::Args, Clone, Debug)]
@@ -120,6 +122,11 @@ impl Drop for Hidden {
 /// The token in the environment, if there is one.
 pub fn token_of_environment() -> Option<String> {
     std::env::var(TOKEN).ok()
+}
+
+/// The service in the environment for which a Kerberos ticket is shown, if there is one.
+pub fn service_of_environment() -> Option<String> {
+    std::env::var(SERVICE).ok()
 }
 
 /// The password in the environment, if there is one.

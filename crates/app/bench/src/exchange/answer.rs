@@ -28,7 +28,7 @@ pub(crate) async fn play_answerer(server: String, federation: String, way: Strin
     let mut orders = orders();
     let answering = async {
         let way = Way::from_str(&way).map_err(BenchError::Unusable)?;
-        let session = federate::Federate::connect(measured_options(&server)).await?;
+        let session = federate::Federate::connect(measured_options(&server)?).await?;
         let side = Side::join(session, &federation, way, Party::Answerer).await?;
         print_line("ready");
         let answerer = Answerer { side, way, counterparts: HashMap::new(), mirrored: 0 };

@@ -149,7 +149,7 @@ pub(super) struct Side {
 impl Side {
     /// Creates the federation execution.
     pub(super) async fn create(server: &str, federation: &str) -> Result<(Federate, Callbacks), BenchError> {
-        let (federate, callbacks) = Federate::connect(measured_options(server)).await?;
+        let (federate, callbacks) = Federate::connect(measured_options(server)?).await?;
         federate.create_federation_execution(federation, fom::content("MeshRTI-Latency.xml", FOM)).await?;
         Ok((federate, callbacks))
     }

@@ -295,6 +295,18 @@ async fn commands_show_a_ticket() {
     assert!(status == Some(1) && said.contains("unknown/localhost@RANGE.TEST not found"), "{said}");
     let (status, said) = ping("alice", "HLA");
     assert!(status == Some(2) && said.contains("`HLA` is no service"), "{said}");
+    let bench = |service: &str| {
+        let address = range.server.address();
+        let counts =
+            ["--kind", "update", "--size", "16", "--samples", "5", "--slices", "1", "--warm-up", "1"];
+        let mut command = realm.environ(meshrti(), "alice");
+        command.args(["bench", "ping", "--server", address]).args(counts);
+        command.env("MESHRTI_KERBEROS_SERVICE", service).output().expect("it starts")
+    };
+    let output = bench("HLA@localhost");
+    assert!(output.status.success(), "each connection shows a token of its own: {output:?}");
+    let said = format!("{:?}", bench("unknown@localhost"));
+    assert!(said.contains("unknown/localhost@RANGE.TEST not found"), "{said}");
     let policy = realm.file("access.toml");
     let output = run(&["access", "check", policy.to_str().expect("UTF-8")]);
     let said = String::from_utf8(output.stdout).expect("it is UTF-8");
