@@ -6,6 +6,7 @@
 //! 3 none, but time passes (bits 4 to 7, times 100 ms). Over the link, bits 2 and 3 select the
 //! contents: 0 a whole frame, with the channel first; 1 a frame of the overlay; 2 a letter from
 //! node to node, with its kind first; 3 a frame of a router, on the channel from PopUp to PullDown.
+//! The nodes of the site hand each other the keys of the groups (channel 3 of a link).
 //! By a group, bit 2 makes it a report of whether the member is heard (bit 3).
 //!
 //! Whatever comes, the node neither ends nor loops, and sends no frame over the longest length.
@@ -14,8 +15,8 @@
 use base::{Moment, NodeKey, Seed};
 use bytes::{BufMut, Bytes, BytesMut};
 use kernel::{
-    Config, GroupInput, GroupOutput, Kernel, LinkId, LinkInput, LinkOutput, LinkTarget, LinkTerms, Multicast,
-    NetworkConfig, NoFoms, TargetId, TopologyKind,
+    Config, GroupInput, GroupKeyConfig, GroupOutput, GroupSecret, Kernel, LinkId, LinkInput, LinkOutput,
+    LinkTarget, LinkTerms, Multicast, NetworkConfig, NoFoms, SECRET_BYTES, TargetId, TopologyKind,
 };
 use libfuzzer_sys::fuzz_target;
 use meshrti_fuzz::chunks;
@@ -45,6 +46,8 @@ impl World {
             let seed = Seed(KEYS[index].0);
             let mut network = NetworkConfig::new(KEYS[index], seed, &format!("N{index}"), TopologyKind::Mesh);
             network.multicast = Some(Multicast { groups: GROUPS, frame_bytes: 1_200 });
+            let interval = Duration::from_secs(5);
+            network.group_keys = Some(GroupKeyConfig { site: "here".to_owned(), interval });
             if index == 1 {
                 network.bootstrap = None;
                 let terms = LinkTerms::default();
@@ -141,7 +144,11 @@ impl World {
                     let heard = GroupInput::Member { group, member, heard: true };
                     self.nodes[1 - index].handle_group(now, heard);
                 }
-                GroupOutput::Leave { .. } => {}
+                GroupOutput::Leave { .. } | GroupOutput::Keys(_) => {}
+                GroupOutput::DrawSecret => {
+                    let secret = GroupSecret::new([index as u8; SECRET_BYTES]);
+                    self.nodes[index].handle_group(now, GroupInput::Secret(secret));
+                }
                 GroupOutput::Ready(group) => {
                     while let Some(next) = self.nodes[index].poll_group_frame(now, group, 1_200, true) {
                         let frame = next.frame;
@@ -193,6 +200,10 @@ impl World {
         self.link = Some(link);
         self.nodes[1].handle_link(self.now, LinkInput::Up { link, target: Some(target) });
         self.nodes[0].handle_link(self.now, LinkInput::Up { link, target: None });
+        for (node, other) in self.nodes.iter_mut().zip(["N1", "N0"]) {
+            let names = vec![other.to_owned()];
+            node.handle_link(self.now, LinkInput::Proven { link, names });
+        }
     }
 }
 

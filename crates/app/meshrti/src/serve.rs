@@ -58,8 +58,8 @@ pub(crate) struct Args {
     /// Make and keep another link to a node, or share multicast groups
     ///
     /// `srmp://GROUP:PORT` shares multicast groups with the other nodes of the site: what several
-    /// of them want is sent once. With the options interface=eth0, groups=8, ttl=1, key=FILE,
-    /// rate-min=100Mbit/s, and those of an emulated line. It comes in addition to links, which it
+    /// of them want is sent once. With the options interface=eth0, groups=8, ttl=1, key=FILE
+    /// or key=network, key-interval=1h, site=NAME, rate-min=100Mbit/s, and those of an emulated line. It comes in addition to links, which it
     /// needs.
     ///
     /// Options follow the URL: delay=20ms, jitter=2ms, loss=0.5%, rate=10Mbit/s (emulated, in both directions; with back-

@@ -30,9 +30,10 @@ pub use consensus::reformation::{Head, ImageError, Kept, Persist, Record};
 pub use fedpro::server::{ConnId, Transmit};
 pub use kernel::Kernel;
 pub use network::{
-    ChannelStatus, Delivery, FrameKind, GroupCounts, GroupFrame, GroupInput, GroupOutput, GroupStatus,
-    LinkCounts, LinkInput, LinkMessages, LinkOutput, LinkRates, LinkTarget, LinkTerms, LinkTraffic,
-    Multicast, NetworkConfig, NetworkError, NetworkStatus, NodeStatus, link_pipe,
+    ChannelStatus, Delivery, FrameKind, GroupCounts, GroupFrame, GroupInput, GroupKey, GroupKeyConfig,
+    GroupKeys, GroupOutput, GroupSecret, GroupStatus, KeyName, LinkCounts, LinkInput, LinkMessages,
+    LinkOutput, LinkRates, LinkTarget, LinkTerms, LinkTraffic, Multicast, NetworkConfig, NetworkError,
+    NetworkStatus, NodeStatus, SECRET_BYTES, link_pipe,
 };
 pub use overlay::{LinkId, TargetId, TopologyKind};
 pub use router::{DropReason, PipeConfig, PipeStats, Priority};

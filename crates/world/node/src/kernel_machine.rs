@@ -13,6 +13,7 @@ use crate::fom_files::FomFiles;
 use crate::machine::{Input, Machine, Output};
 use crate::machine_memory::machine_memory;
 use crate::state::{self, StateError, StateFile};
+use crate::url::MulticastUrl;
 use srmp::frames::FRAME_BYTES;
 
 /// How long a creating node that has links of its own looks for an existing network first.
@@ -85,6 +86,7 @@ fn network_settings(name: &str, network: &Network) -> Result<NetworkConfig, Kern
     settings.minority_timeout = network.minority_timeout;
     settings.multicast =
         network.multicast.as_ref().map(|url| Multicast { groups: url.groups, frame_bytes: FRAME_BYTES });
+    settings.group_keys = network.multicast.as_ref().and_then(MulticastUrl::group_keys);
     let overlay = &mut settings.overlay;
     overlay.redundancy = plan.redundancy;
     overlay.urls = plan.advertise.iter().map(ToString::to_string).collect();

@@ -125,6 +125,9 @@ fn describe_group(group: &GroupStatus) -> String {
         counts.received_frames,
         counts.received_datagrams,
     );
+    if let Some(key) = &group.key {
+        text += &format!(", key of epoch {} by {}", key.epoch, key.maker);
+    }
     for (count, what) in [
         (counts.reliable_frames, "frames that the group repairs"),
         (counts.directed_frames, "frames to one member"),

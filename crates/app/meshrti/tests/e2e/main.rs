@@ -15,6 +15,7 @@ mod connections;
 mod examples;
 mod faults;
 mod gateway;
+mod group_keys;
 mod handles;
 mod hostile;
 mod kerberos;

@@ -10,7 +10,7 @@ use crate::common::{Member, Server, eventually, member_of, soon};
 use crate::loopback::has_multicast;
 
 /// Groups that nobody else has, as `--link` takes them.
-fn groups(options: &str) -> String {
+pub(crate) fn groups(options: &str) -> String {
     let port = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).and_then(|socket| socket.local_addr());
     let port = port.expect("there is a port").port();
     format!("srmp://239.255.44.40:{port},interface=lo,rate-min=1Gbit/s{options}")
@@ -46,17 +46,17 @@ async fn site(names: &[&str], options_of_groups: &str) -> (Vec<Server>, Vec<Memb
 }
 
 /// Rows of a kind that a node says of itself.
-fn own(node: &Server, name: &str, kind: &str) -> Vec<serde_json::Value> {
+pub(crate) fn own(node: &Server, name: &str, kind: &str) -> Vec<serde_json::Value> {
     node.rows(kind).into_iter().filter(|row| row["node"] == name).collect()
 }
 
 /// The sum of a counter over rows of a kind that a node says of itself.
-fn counted(node: &Server, name: &str, kind: &str, key: &str) -> u64 {
+pub(crate) fn counted(node: &Server, name: &str, kind: &str, key: &str) -> u64 {
     own(node, name, kind).iter().filter_map(|row| row[key].as_u64()).sum()
 }
 
 /// Numbers of reflections and interactions, as they come, until there are so many.
-async fn numbers(member: &mut Member, count: usize) -> (Vec<u32>, Vec<u32>) {
+pub(crate) async fn numbers(member: &mut Member, count: usize) -> (Vec<u32>, Vec<u32>) {
     let (mut reflected, mut received) = (Vec::new(), Vec::new());
     while reflected.len() + received.len() < count {
         member

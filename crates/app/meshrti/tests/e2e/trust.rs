@@ -7,7 +7,7 @@ use crate::common::server::{Folder, meshrti, run};
 use crate::common::{Server, eventually, member_of};
 
 /// Runs `meshrti trust` on the authority in `folder`.
-fn trust(folder: &Folder, words: &[&str]) {
+pub(crate) fn trust(folder: &Folder, words: &[&str]) {
     let mut command = meshrti();
     command.arg("trust").args(words).arg("--dir").arg(folder.path().join("trust"));
     let output = command.output().expect("it starts");
@@ -15,7 +15,7 @@ fn trust(folder: &Folder, words: &[&str]) {
 }
 
 /// An authority that knows these nodes, all on loopback.
-fn authority(nodes: &[&str]) -> Folder {
+pub(crate) fn authority(nodes: &[&str]) -> Folder {
     let folder = Folder::new();
     let at = folder.path().join("trust");
     assert!(run(&["trust", "init", at.to_str().expect("UTF-8")]).status.success());
@@ -26,7 +26,7 @@ fn authority(nodes: &[&str]) -> Folder {
 }
 
 /// `[network.tls]` of a node with the certificate of `owner`.
-fn settings(folder: &Folder, owner: &str, authority: &Path, revocations: bool) -> String {
+pub(crate) fn settings(folder: &Folder, owner: &str, authority: &Path, revocations: bool) -> String {
     let at = folder.path().join("trust");
     let file = |name: String| format!("{:?}", at.join(name));
     let mut toml = format!(

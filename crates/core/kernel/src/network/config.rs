@@ -1,5 +1,6 @@
 //! Settings of a node of a network.
 
+use super::GroupKeyConfig;
 use base::{NodeKey, Seed};
 use bytes::Bytes;
 use consensus::reformation::Kept;
@@ -94,6 +95,10 @@ pub struct NetworkConfig {
     pub pipe: PipeConfig,
     /// Multicast groups that reach several neighbours at once. Default: none.
     pub multicast: Option<Multicast>,
+    /// Settings of the keys of the multicast groups, if the nodes of a site hand them to each other.
+    /// They do so only over links that the world [proves](crate::LinkInput::Proven). Default: the
+    /// world has the keys, or there are none.
+    pub group_keys: Option<GroupKeyConfig>,
     /// The replicated log.
     pub consensus: consensus::Config,
     /// The record that this node kept from its last start, and whether it has a place to keep one.
@@ -119,6 +124,7 @@ impl NetworkConfig {
             creator: name.to_owned(),
             pipe: link_pipe(),
             multicast: None,
+            group_keys: None,
             consensus: consensus::Config::default(),
             kept: Kept::default(),
             node_timeout: Duration::from_secs(1),

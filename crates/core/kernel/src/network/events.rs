@@ -36,6 +36,7 @@ impl Network {
             Event::PathDown { neighbour } => {
                 tracing::debug!(%neighbour, "no path for messages to this neighbour");
                 self.links.path_down(neighbour);
+                self.lose_member(now, neighbour);
                 self.routers.neighbour_down(now, neighbour);
             }
             Event::Reachable { key, name } => {
@@ -145,6 +146,7 @@ impl Network {
         if let Err(error) = self.routers.neighbour_up(now, neighbour, initiator, flags, terms.rank) {
             tracing::error!(%neighbour, %error, "no client for this neighbour");
         }
+        self.exchange_keys(now, neighbour);
         self.groups.greet(neighbour);
         self.report_receivers();
     }

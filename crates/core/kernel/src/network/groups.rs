@@ -8,6 +8,7 @@
 //! group cannot deliver go over links as before.
 
 use super::Network;
+use super::group_keys::{GroupKeys, GroupSecret, KeyMessage, KeyName, KeyRotation};
 use base::{Moment, NodeKey};
 use bytes::Bytes;
 pub use router::{Delivery, GroupFrame};
@@ -40,12 +41,16 @@ pub enum GroupInput<'a> {
         /// The activity of this node there since it joined.
         counts: GroupCounts,
     },
+    /// A secret from the system's random source, as [`GroupOutput::DrawSecret`] asked for.
+    Secret(GroupSecret),
 }
 
 /// A request to the world about the multicast groups of a node.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum GroupOutput {
-    /// Join a group as this member, in place of an earlier one.
+    /// Join a group as this member, in place of an earlier one. If the network hands out the keys
+    /// ([`NetworkConfig::group_keys`](crate::NetworkConfig::group_keys)), with those of the last
+    /// [`GroupOutput::Keys`], which comes first.
     Join {
         /// The group, from 0.
         group: usize,
@@ -60,6 +65,10 @@ pub enum GroupOutput {
     /// Frames wait for this group: pull them whenever it can take one, until there are none. Not
     /// repeated until then.
     Ready(usize),
+    /// Use these keys in all groups, in place of earlier ones, from the next datagram on.
+    Keys(GroupKeys),
+    /// Draw a secret from the system's random source, and answer with [`GroupInput::Secret`].
+    DrawSecret,
 }
 
 /// The activity of a group member since it joined, as its world counts it.
@@ -111,6 +120,10 @@ pub(super) struct Groups {
     hears: BTreeMap<NodeKey, u64>,
     /// Neighbours that must be told in which groups they are heard.
     unreported: BTreeSet<NodeKey>,
+    /// The groups in which each neighbour hears this node, as it reports, one bit each.
+    heard_by: BTreeMap<NodeKey, u64>,
+    /// The keys of the groups, if the network hands them out.
+    pub(super) keys: Option<KeyRotation>,
     /// Pending requests other than to send: never [`GroupOutput::Ready`].
     orders: VecDeque<GroupOutput>,
 }
@@ -118,13 +131,15 @@ pub(super) struct Groups {
 impl Groups {
     /// The state of `groups` groups. `everywhere`: join all of them, because this node relays
     /// topics that it does not want itself.
-    pub(super) fn new(member: NodeKey, groups: usize, everywhere: bool) -> Self {
+    pub(super) fn new(member: NodeKey, groups: usize, everywhere: bool, keys: Option<KeyRotation>) -> Self {
         let mut all = Self {
             member,
             groups: vec![Group::default(); groups],
             everywhere,
             hears: BTreeMap::new(),
             unreported: BTreeSet::new(),
+            heard_by: BTreeMap::new(),
+            keys,
             orders: VecDeque::new(),
         };
         for group in 0..groups {
@@ -207,6 +222,7 @@ impl Groups {
                 group,
                 hears: self.hears.values().filter(|hears| **hears & 1 << group != 0).count(),
                 counts: state.counts,
+                key: self.keys.as_ref().and_then(KeyRotation::sends),
                 ..GroupStatus::default()
             })
         };
@@ -241,6 +257,9 @@ pub struct GroupStatus {
     pub waiting: usize,
     /// Messages sent to the group, once each.
     pub sent_messages: u64,
+    /// The key under which it sends, if the network hands out the keys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<KeyName>,
     /// The counters that the world last reported.
     #[serde(flatten)]
     pub counts: GroupCounts,
@@ -279,7 +298,48 @@ impl Network {
                     group.counts = counts;
                 }
             }
+            GroupInput::Secret(secret) => self.change_keys(now, |keys| keys.handle_secret(now, secret)),
         }
+    }
+
+    /// Makes an input to the keys of the groups, and carries out what follows for this node.
+    pub(super) fn change_keys(&mut self, now: Moment, change: impl FnOnce(&mut KeyRotation)) {
+        let Some(keys) = &mut self.groups.keys else { return };
+        change(keys);
+        let addressees: Vec<_> = keys.addressees().collect();
+        for node in addressees {
+            self.wake_neighbour(node);
+        }
+        for (neighbour, hears) in self.groups.heard_by.clone() {
+            self.cover(now, neighbour, hears);
+        }
+    }
+
+    /// The next message about keys for a neighbour.
+    pub(super) fn poll_key_message(&mut self, now: Moment, neighbour: NodeKey) -> Option<Bytes> {
+        self.groups.keys.as_mut()?.poll_message(now, neighbour).map(|message| message.encode())
+    }
+
+    /// Entrusts the messages for a neighbour to the groups in which it hears this node, as long as
+    /// it has the key.
+    fn cover(&mut self, now: Moment, neighbour: NodeKey, hears: u64) {
+        let has_key = self.groups.keys.as_ref().is_none_or(|keys| keys.covers(neighbour));
+        self.routers.set_covered(now, neighbour, if has_key { hears } else { 0 });
+    }
+
+    /// Begins to exchange keys with a neighbour, if its link proves who it is.
+    pub(super) fn exchange_keys(&mut self, now: Moment, neighbour: NodeKey) {
+        if self.links.is_proven(neighbour) {
+            self.change_keys(now, |keys| keys.handle_up(now, neighbour));
+        } else if self.groups.keys.is_some() {
+            tracing::warn!(%neighbour, "its link proves nothing: it gets no key of the multicast groups");
+        }
+    }
+
+    /// Forgets what a neighbour has said of the groups over a link that is down.
+    pub(super) fn lose_member(&mut self, now: Moment, neighbour: NodeKey) {
+        self.groups.heard_by.remove(&neighbour);
+        self.change_keys(now, |keys| keys.handle_down(now, neighbour));
     }
 
     /// The groups that this node is in.
@@ -296,7 +356,14 @@ impl Network {
 
     /// See [`Kernel::poll_group`](crate::Kernel::poll_group).
     pub(crate) fn poll_group(&mut self) -> Option<GroupOutput> {
-        self.groups.orders.pop_front().or_else(|| self.routers.poll_group_ready().map(GroupOutput::Ready))
+        let Groups { keys, orders, .. } = &mut self.groups;
+        if let Some(output) = keys.as_mut().and_then(KeyRotation::poll_output) {
+            return Some(output);
+        }
+        // A group is joined under its key.
+        let has_key = keys.as_ref().is_none_or(|keys| keys.sends().is_some());
+        let order = if has_key { orders.pop_front() } else { None };
+        order.or_else(|| self.routers.poll_group_ready().map(GroupOutput::Ready))
     }
 
     /// See [`Kernel::poll_group_frame`](crate::Kernel::poll_group_frame).
@@ -321,13 +388,21 @@ impl Network {
         }
     }
 
-    /// Handles the report of a neighbour about the groups in which it hears this node.
-    pub(super) fn handle_hearing(&mut self, now: Moment, neighbour: NodeKey, frame: &[u8]) {
+    /// Handles what a neighbour says about groups: in which of them it hears this node (eight
+    /// octets), or their keys.
+    pub(super) fn handle_group_news(&mut self, now: Moment, neighbour: NodeKey, frame: Bytes) {
         match frame.first_chunk() {
             Some(hears) if frame.len() == 8 => {
-                self.routers.set_covered(now, neighbour, u64::from_be_bytes(*hears));
+                let hears = u64::from_be_bytes(*hears);
+                if self.groups.keys.is_some() {
+                    self.groups.heard_by.insert(neighbour, hears);
+                }
+                self.cover(now, neighbour, hears);
             }
-            _ => tracing::debug!(%neighbour, "what it says of multicast groups is not understood"),
+            _ => match KeyMessage::decode(frame) {
+                Ok(message) => self.change_keys(now, |keys| keys.handle_message(now, neighbour, message)),
+                Err(error) => tracing::debug!(%neighbour, %error, "what it says of multicast groups"),
+            },
         }
     }
 }
@@ -349,7 +424,7 @@ mod tests {
     #[test]
     fn a_group_is_joined_while_something_of_it_is_wanted_or_offered() {
         let member = NodeKey(5);
-        let mut groups = Groups::new(member, 4, false);
+        let mut groups = Groups::new(member, 4, false, None);
         assert_eq!(orders(&mut groups), []);
         let group = group_of(&topic(7), 4);
         groups.note(topic(7), false, true);
@@ -369,13 +444,13 @@ mod tests {
 
     #[test]
     fn a_relay_is_everywhere_and_tells_a_later_neighbour() {
-        let mut groups = Groups::new(NodeKey(5), 2, true);
+        let mut groups = Groups::new(NodeKey(5), 2, true, None);
         assert_eq!(orders(&mut groups).len(), 2);
         groups.hear(1, NodeKey(9), true);
         assert!(groups.take_news(NodeKey(9)).is_some());
         groups.greet(NodeKey(9));
         assert_eq!(groups.take_news(NodeKey(9)).unwrap()[..], 2_u64.to_be_bytes());
         assert_eq!(groups.status().iter().map(|status| status.hears).collect::<Vec<_>>(), [0, 1]);
-        assert_eq!(orders(&mut Groups::new(NodeKey(5), 0, true)), []);
+        assert_eq!(orders(&mut Groups::new(NodeKey(5), 0, true, None)), []);
     }
 }

@@ -111,6 +111,8 @@ pub(crate) struct Links {
     peers: BTreeMap<LinkId, NodeKey>,
     /// When the log last told of targets that cannot be connected to.
     warned: BTreeMap<TargetId, Moment>,
+    /// Links whose other end has proven who it is.
+    proven: BTreeSet<LinkId>,
     /// Links with datagrams beside them.
     datagrams: BTreeSet<LinkId>,
     ready: VecDeque<LinkId>,
@@ -144,6 +146,7 @@ impl Links {
 
     fn forget(&mut self, link: LinkId) {
         self.datagrams.remove(&link);
+        self.proven.remove(&link);
         self.awake.remove(&link);
         if let Some(peer) = self.peers.remove(&link) {
             self.paths.remove(&peer);
@@ -162,6 +165,11 @@ impl Links {
         if let Some(Via::Link(link)) = self.paths.remove(&neighbour) {
             self.peers.remove(&link);
         }
+    }
+
+    /// Whether the path to a neighbour is a link whose other end has proven who it is.
+    pub(super) fn is_proven(&self, neighbour: NodeKey) -> bool {
+        matches!(self.paths.get(&neighbour), Some(Via::Link(link)) if self.proven.contains(link))
     }
 
     /// Notes that a link has something to send.
@@ -213,7 +221,12 @@ impl Network {
                 self.links.open.insert(link, LinkTraffic::begin(now));
                 self.overlay.handle_link_up(now, link, target);
             }
-            LinkInput::Proven { link, names } => self.overlay.handle_link_proven(link, names),
+            LinkInput::Proven { link, names } => {
+                if self.links.open.contains_key(&link) {
+                    self.links.proven.insert(link);
+                }
+                self.overlay.handle_link_proven(link, names);
+            }
             LinkInput::Failed { target, reason } => {
                 self.warn_of_failure(now, target, reason);
                 self.overlay.handle_link_failed(now, target, reason);
@@ -256,7 +269,7 @@ impl Network {
         self.overlay.handle_heard(now, link);
         if let Some(&neighbour) = self.links.peers.get(&link) {
             if channel == groups::CHANNEL {
-                return self.handle_hearing(now, neighbour, &frame);
+                return self.handle_group_news(now, neighbour, frame);
             }
             self.frame(now, neighbour, channel, frame, datagram);
         }
@@ -338,6 +351,11 @@ impl Network {
         }
         if let Some(news) = self.links.peers.get(&link).and_then(|peer| self.groups.take_news(*peer)) {
             return Some(on_channel(groups::CHANNEL, &news));
+        }
+        if let Some(message) =
+            self.links.peers.get(&link).copied().and_then(|peer| self.poll_key_message(now, peer))
+        {
+            return Some(on_channel(groups::CHANNEL, &message));
         }
         let fifos = if self.links.datagrams.contains(&link) { Fifos::RELIABLE } else { Fifos::ALL };
         let next = self

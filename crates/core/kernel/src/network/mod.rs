@@ -9,7 +9,7 @@
 //! | `command_log` | proposals on their way to the replicated log and back |
 //! | `links` | frames in and out |
 //! | `carried` | the contents of frames |
-//! | `groups` | the multicast groups of a site |
+//! | `groups`, `group_keys` | the multicast groups of a site, and their keys |
 //! | `info` | the summary that this node announces to all others |
 //! | `envelope` | unicasts between nodes |
 //! | `status` | the network, for people and tools |
@@ -24,6 +24,7 @@ mod command_log;
 mod config;
 mod envelope;
 mod events;
+mod group_keys;
 mod groups;
 mod info;
 mod links;
@@ -34,6 +35,7 @@ mod traffic;
 
 pub use carried::FrameKind;
 pub use config::{LinkTarget, LinkTerms, Multicast, NetworkConfig, link_pipe};
+pub use group_keys::{GroupKey, GroupKeyConfig, GroupKeys, GroupSecret, KeyName, SECRET_BYTES};
 pub use groups::{Delivery, GroupCounts, GroupFrame, GroupInput, GroupOutput, GroupStatus};
 pub use links::{LinkInput, LinkOutput};
 pub use router::ChannelStatus;
@@ -45,6 +47,7 @@ use base::{Moment, NodeKey, Seed};
 use command_log::CommandLog;
 use consensus::reformation::{Contact, Reformation};
 use envelope::Unicast;
+use group_keys::KeyRotation;
 use groups::Groups;
 use links::Links;
 use membership::{Membership, Standing};
@@ -183,12 +186,14 @@ impl Network {
                 Err(error) => tracing::error!(%error, "the multicast groups of this node are not used"),
             }
         }
+        let keys = config.group_keys.clone().filter(|_| groups > 0);
+        let keys = keys.map(|keys| KeyRotation::new(now, key, keys));
         let topology = settings.topology;
         let mut overlay = Overlay::new(settings)?;
         overlay.set_quorum_size(now, None);
         Ok(Self {
             key,
-            groups: Groups::new(key, groups, topology != TopologyKind::Mesh),
+            groups: Groups::new(key, groups, topology != TopologyKind::Mesh, keys),
             commands: CommandLog::new(key, seed.split("consensus"), config.consensus.clone()),
             routers,
             overlay,
@@ -304,6 +309,9 @@ impl Network {
         if self.routers.poll_timeout().is_some_and(|at| at <= now) {
             self.routers.handle_timeout(now);
         }
+        if self.groups.keys.as_ref().and_then(KeyRotation::poll_timeout).is_some_and(|at| at <= now) {
+            self.change_keys(now, |keys| keys.handle_timeout(now));
+        }
     }
 
     /// When to call [`Network::handle_timeout`].
@@ -316,6 +324,7 @@ impl Network {
         let own =
             Moment::sooner(self.info.poll_timeout(), self.yielding.as_ref().map(|yielding| yielding.at));
         let own = Moment::sooner(own, self.reformation.poll_timeout());
+        let own = Moment::sooner(own, self.groups.keys.as_ref().and_then(KeyRotation::poll_timeout));
         Moment::sooner(Moment::sooner(links, standing), own)
     }
 
@@ -451,6 +460,9 @@ impl Network {
             (self.nodes.values().copied().collect(), nodes.values().copied().collect());
         self.asked.retain(|key| before.contains(key) == after.contains(key));
         self.nodes = nodes;
+        for &removed in before.difference(&after) {
+            self.change_keys(now, |keys| keys.handle_removed(now, removed));
+        }
         self.note_members();
         // The leader that removed it may have died before it removed it from the log as well.
         if self.is_member() && !self.leaving && !self.nodes.values().any(|key| *key == self.key) {

@@ -164,6 +164,11 @@ impl Decryptor {
         self.slot(id).is_some()
     }
 
+    /// The numbers of the accepted keys.
+    pub fn keys(&self) -> impl Iterator<Item = u8> + '_ {
+        self.keys.iter().flatten().map(|accepted| accepted.key.id())
+    }
+
     fn slot(&self, id: u8) -> Option<usize> {
         self.keys.iter().position(|key| key.as_ref().is_some_and(|accepted| accepted.key.id() == id))
     }

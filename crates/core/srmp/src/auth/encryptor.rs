@@ -69,6 +69,11 @@ impl Encryptor {
         Ok(())
     }
 
+    /// The number of the last key given: that of the next one, if there is one.
+    pub fn last_key(&self) -> u8 {
+        self.next.as_ref().map_or(self.id, |(_, id, _)| *id)
+    }
+
     /// Writes the tag into the last 16 bytes of a datagram, and in v3 the key's number into its
     /// header. Encrypts the records if the group encrypts. The datagram must come from
     /// [`Writer::finish`](crate::wire::Writer::finish) with the same format.

@@ -137,6 +137,30 @@ impl Endpoint {
         self.encryptor.as_mut().map_or(Ok(()), |encryptor| encryptor.rotate(key, at))
     }
 
+    /// Sends under `sends` from the next datagram on, and accepts it and `other` and no other key. A
+    /// key is known by its number, so two keys in a row must not share one. Has no effect in a group
+    /// without keys.
+    ///
+    /// # Errors
+    /// [`KeyError::Profile`] in profile v2, and [`KeyError::Taken`] when both keys have one number.
+    pub fn set_keys(&mut self, sends: &GroupKey, other: Option<&GroupKey>) -> Result<(), KeyError> {
+        let (Some(decryptor), Some(encryptor)) = (&mut self.decryptor, &self.encryptor) else {
+            return Ok(());
+        };
+        if let Some(other) = other.filter(|other| other.id() == sends.id()) {
+            return Err(KeyError::Taken { id: other.id() });
+        }
+        let wanted = || [Some(sends), other].into_iter().flatten();
+        let retired: Vec<u8> = decryptor.keys().filter(|id| !wanted().any(|key| key.id() == *id)).collect();
+        for id in retired {
+            decryptor.retire_key(id);
+        }
+        for key in wanted().filter(|key| !decryptor.accepts(key.id())).collect::<Vec<_>>() {
+            decryptor.add_key(key)?;
+        }
+        if encryptor.last_key() == sends.id() { Ok(()) } else { self.rotate_key(sends, 0) }
+    }
+
     fn check_open(&self) -> Result<(), SendError> {
         if self.left {
             return Err(SendError::Left);

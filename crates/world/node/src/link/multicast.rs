@@ -10,13 +10,16 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use base::{Moment, NodeKey};
-use kernel::{Delivery, GroupCounts, GroupFrame, GroupOutput};
+use kernel::{
+    Delivery, GroupCounts, GroupFrame, GroupInput, GroupKeys, GroupOutput, GroupSecret, SECRET_BYTES,
+};
 use srmp::SendError;
+use srmp::auth::{GroupKey, KeyError, Keyring};
 use srmp::frames::{FRAME_BYTES, Frames};
 use srmp::model::MemberId;
 use tokio::sync::Notify;
 
-use crate::machine::Machine;
+use crate::machine::{Input, Machine};
 use srmp_udp::SrmpHost;
 
 /// Limit of the frames that wait in a host for the rate of its group. Frames that wait in the
@@ -51,6 +54,8 @@ pub(crate) struct Groups {
     pub(crate) wanted: VecDeque<(usize, Option<NodeKey>)>,
     /// Signalled when there is something in `wanted`.
     pub(crate) asked: Rc<Notify>,
+    /// The keys that the network has handed out.
+    pub(crate) keys: Option<GroupKeys>,
 }
 
 impl Groups {
@@ -60,9 +65,21 @@ impl Groups {
             GroupOutput::Join { group, member } => (group, Some(member)),
             GroupOutput::Leave { group } => (group, None),
             GroupOutput::Ready(group) => return self.pump(machine, now, group),
+            GroupOutput::Keys(keys) => return self.use_keys(keys),
+            GroupOutput::DrawSecret => return draw_secret(machine, now),
         };
         self.wanted.push_back(change);
         self.asked.notify_one();
+    }
+
+    /// Uses other keys in all groups.
+    fn use_keys(&mut self, keys: GroupKeys) {
+        for membership in self.places.iter().filter_map(|place| place.now.as_ref()) {
+            if let Err(error) = membership.use_keys(&keys) {
+                tracing::error!(%error, "a multicast group does not use its new key");
+            }
+        }
+        self.keys = Some(keys);
     }
 
     /// Sends the machine's frames for a group while there is room.
@@ -116,6 +133,11 @@ impl Membership {
         }
     }
 
+    fn use_keys(&self, keys: &GroupKeys) -> Result<(), KeyError> {
+        let Keyring { current, other, .. } = keyring(keys)?;
+        self.host.change(|endpoint| endpoint.set_keys(&current, other.as_ref()))
+    }
+
     pub(crate) fn counts(&self) -> GroupCounts {
         let io = self.host.io();
         self.host.inspect(|endpoint| {
@@ -135,6 +157,23 @@ impl Membership {
                 refused: counters.endpoint.faults.total(),
             }
         })
+    }
+}
+
+/// Keys of the network, for a group. All groups of a site share their secrets: what SRMP derives from
+/// them depends on the group.
+pub(crate) fn keyring(keys: &GroupKeys) -> Result<Keyring, KeyError> {
+    let key = |key: &kernel::GroupKey| GroupKey::new(key.name.id, key.secret.as_bytes());
+    let other = keys.other.as_ref().map(key).transpose()?;
+    Ok(Keyring { other, ..Keyring::new(key(&keys.sends)?) })
+}
+
+/// Draws a secret for the machine. It asks again if there is none.
+fn draw_secret<M: Machine>(machine: &mut M, now: Moment) {
+    let mut secret = [0; SECRET_BYTES];
+    match getrandom::fill(&mut secret) {
+        Ok(()) => machine.handle(now, Input::Group(GroupInput::Secret(GroupSecret::new(secret)))),
+        Err(error) => tracing::error!(%error, "the system gives no random numbers for a key"),
     }
 }
 

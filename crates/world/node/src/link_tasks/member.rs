@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use base::NodeKey;
 use srmp::Event;
-use srmp::auth::{GroupKey, Keyring};
+use srmp::auth::{GroupKey, KeyError, Keyring};
 use srmp::frames::{Framed, REPAIRED};
 use srmp::model::{Epoch, MemberId, Profile};
 use srmp::rate::Rate;
@@ -13,9 +13,9 @@ use tokio::sync::Notify;
 
 use crate::hub::Hub;
 use crate::link::GroupInput;
-use crate::link::multicast::{Membership, WAITING_MAX};
+use crate::link::multicast::{Membership, WAITING_MAX, keyring};
 use crate::machine::{Input, Machine};
-use crate::url::MulticastUrl;
+use crate::url::{MulticastUrl, SiteKey};
 use srmp_udp::{HostConfig, OpenError, SrmpEvents, SrmpHost};
 
 /// Maximum number of events taken at a time.
@@ -32,6 +32,12 @@ pub(crate) enum JoinError {
     /// The group cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// The keys of the network cannot be used.
+    #[error(transparent)]
+    Keys(#[from] KeyError),
+    /// The network has handed out no key yet.
+    #[error("there is no key yet")]
+    NoKey,
     /// The key file cannot be used.
     #[error("{path}: {why}")]
     Key { path: String, why: String },
@@ -61,9 +67,15 @@ fn join<M: Machine + 'static>(
     member: NodeKey,
 ) -> Result<(), JoinError> {
     let mut core = hub.core.borrow_mut();
+    let keys = core.groups.keys.clone();
     let place = core.groups.place(group);
     place.now = None;
     let mut config = config(url, group, member)?;
+    if url.key == SiteKey::Network {
+        let keys = keys.ok_or(JoinError::NoKey)?;
+        config.protocol.keys = Some(keyring(&keys)?);
+        config.protocol.encrypt = true;
+    }
     // A node that leaves and comes back within one second must still have a new epoch.
     let epoch = config.protocol.epoch.0.max(place.epoch.saturating_add(1));
     config.protocol.epoch = Epoch(epoch);
@@ -94,7 +106,7 @@ fn config(url: &MulticastUrl, group: usize, member: NodeKey) -> Result<HostConfi
     // In this way nodes with different numbers of groups do not understand each other.
     protocol.session = format!("MeshRTI {} of {} from {}", group, url.groups, url.group);
     protocol.rate.rate_min = Rate::new(url.rate_min as f64).unwrap_or_default();
-    if let Some(path) = &url.key {
+    if let SiteKey::File(path) = &url.key {
         let fail = |why: &dyn std::fmt::Display| JoinError::Key {
             path: path.display().to_string(),
             why: why.to_string(),

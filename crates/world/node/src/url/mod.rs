@@ -9,6 +9,7 @@ mod options;
 pub(crate) use host::split_host;
 pub(crate) use link::written;
 pub use link::{DEFAULT_LINK_PORT, LinkListen, LinkUrl, LinkUrlError, Scheme};
+pub(crate) use multicast::SiteKey;
 pub use multicast::{MulticastUrl, MulticastUrlError};
 pub use options::{BestEffort, DEFAULT_MTU, Fingerprint, LinkOptions, OptionError};
 

@@ -4,10 +4,12 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 use serde::Deserialize;
 use wan::Schedule;
 
+use kernel::GroupKeyConfig;
 use srmp_udp::Interface;
 
 /// Maximum number of groups of one site.
@@ -16,6 +18,14 @@ const GROUPS_MAX: usize = 64;
 const GROUPS: usize = 8;
 /// The default minimum rate of congestion control, in bit/s.
 const RATE_MIN: u64 = 100_000_000;
+/// The default interval at which keys of the network are rotated.
+const KEY_INTERVAL: Duration = Duration::from_secs(3_600);
+/// The shortest interval: a key reaches all nodes of a site in a fraction of it.
+const KEY_INTERVAL_MIN: Duration = Duration::from_secs(5);
+/// The longest interval: 30 days.
+const KEY_INTERVAL_MAX: Duration = Duration::from_secs(30 * 24 * 3_600);
+/// Maximum length of the name of a site, in bytes.
+const SITE_BYTES_MAX: usize = 64;
 
 /// The multicast groups of a site: `srmp://239.255.44.32:4420,interface=eth0,groups=8`.
 ///
@@ -32,12 +42,29 @@ pub struct MulticastUrl {
     pub interface: Interface,
     /// The number of networks that datagrams may cross; 1 means only the local one. Default: 1.
     pub ttl: u8,
-    /// A file with the secret of the groups. Only members that have it are accepted. Default: none.
-    pub key: Option<PathBuf>,
+    /// The secret of the groups. Only members that have it are accepted. Default: none.
+    pub key: SiteKey,
+    /// How often a key of the network is rotated. Default: 1 h.
+    pub key_interval: Duration,
+    /// The name of the site, if others of the network use the same address. Default: empty.
+    pub site: String,
     /// The minimum rate of congestion control, in bit/s. Default: 100 Mbit/s.
     pub rate_min: u64,
     /// The emulated line, as text, for datagrams from the network to this node. Default: none.
     pub line: String,
+}
+
+/// Where the secret of a site's groups comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum SiteKey {
+    /// There is none: anybody on the local network can read and write.
+    #[default]
+    None,
+    /// A file that every node of the site has.
+    File(PathBuf),
+    /// The nodes of the site hand it to each other over links that prove who they are, and rotate it.
+    /// Datagrams are encrypted.
+    Network,
 }
 
 /// The reason why a text does not name multicast groups.
@@ -81,6 +108,12 @@ impl MulticastUrl {
         Some(SocketAddr::new(ip, self.group.port()))
     }
 
+    /// The settings of keys that the network hands out.
+    pub(crate) fn group_keys(&self) -> Option<GroupKeyConfig> {
+        let site = format!("{self},site={}", self.site);
+        (self.key == SiteKey::Network).then_some(GroupKeyConfig { site, interval: self.key_interval })
+    }
+
     /// The emulated line.
     pub(crate) fn schedule(&self) -> Option<Schedule> {
         self.line.parse().ok().filter(|_| !self.line.is_empty())
@@ -99,8 +132,20 @@ impl MulticastUrl {
                 self.interface =
                     value.parse().unwrap_or_else(|never: std::convert::Infallible| match never {});
             }
-            "key" if value.is_empty() => return Err("name a file".into()),
-            "key" => self.key = Some(value.into()),
+            "key" if value.is_empty() => return Err("name a file, or write `key=network`".into()),
+            "key" if value == "network" => self.key = SiteKey::Network,
+            "key" => self.key = SiteKey::File(value.into()),
+            "key-interval" => {
+                let interval = wan::units::parse_duration(value)?;
+                if !(KEY_INTERVAL_MIN..=KEY_INTERVAL_MAX).contains(&interval) {
+                    return Err(format!("`{value}` is not between 5s and 720h"));
+                }
+                self.key_interval = interval;
+            }
+            "site" if value.is_empty() || value.len() > SITE_BYTES_MAX => {
+                return Err(format!("has to have 1 to {SITE_BYTES_MAX} bytes"));
+            }
+            "site" => self.site = value.to_owned(),
             "rate-min" => {
                 self.rate_min = wan::units::parse_rate(value)?;
             }
@@ -110,7 +155,7 @@ impl MulticastUrl {
             }
             _ => {
                 return Err(
-                    "is none (there are: interface, groups, ttl, key, rate-min, and delay, jitter, loss, \
+                    "is none (there are: interface, groups, ttl, key, key-interval, site, rate-min, and delay, jitter, loss, \
                             rate, duplicate, reorder for an emulated line)"
                         .into(),
                 );
@@ -148,7 +193,9 @@ impl FromStr for MulticastUrl {
             groups: GROUPS,
             interface: Interface::Routed,
             ttl: 1,
-            key: None,
+            key: SiteKey::None,
+            key_interval: KEY_INTERVAL,
+            site: String::new(),
             rate_min: RATE_MIN,
             line: String::new(),
         };
@@ -198,6 +245,12 @@ mod tests {
         assert_eq!(url.interface, Interface::Name("lo".into()));
         assert_eq!(url.group_at(2), Some("239.255.44.34:4420".parse().unwrap()));
         assert!(url.schedule().is_some());
+        assert_eq!((url.key.clone(), url.group_keys()), (SiteKey::File("/k".into()), None));
+        let url: MulticastUrl =
+            "srmp://239.255.44.32:4420,key=network,key-interval=20s,site=HQ".parse().unwrap();
+        let keys = url.group_keys().unwrap();
+        assert_eq!(keys.site, "srmp://239.255.44.32:4420,groups=8,site=HQ");
+        assert_eq!(keys.interval, Duration::from_secs(20));
         let url: MulticastUrl = "srmp://[ff15::4420]:4420".parse().unwrap();
         assert_eq!((url.groups, url.schedule()), (8, None));
         assert_eq!(url.group_at(1), Some("[ff15::4421]:4420".parse().unwrap()));
@@ -215,6 +268,11 @@ mod tests {
         assert!(error("srmp://239.1.1.1:1,groups=65").contains("`65` is no number from 1 to 64"));
         assert!(error("srmp://239.1.1.1:1,color=red").contains("option `color`: is none"));
         assert!(error("srmp://239.1.1.1:1,loss=2").contains("option `loss`"));
+        for interval in ["1s", "721h"] {
+            let text = format!("srmp://239.1.1.1:1,key-interval={interval}");
+            assert!(error(&text).contains(&format!("`{interval}` is not between 5s and 720h")));
+        }
+        assert!(error("srmp://239.1.1.1:1,site=").contains("has to have 1 to 64 bytes"));
         assert!(error("srmp://239.1.1.1:1,interface=").contains("name an interface"));
     }
 }

@@ -9,7 +9,7 @@ use toml::Spanned;
 
 use super::{Network, PlanError, Topology};
 use crate::config::ConfigError;
-use crate::url::{LinkListen, LinkUrl, Scheme};
+use crate::url::{LinkListen, LinkUrl, Scheme, SiteKey};
 
 /// Longest name of a node, in bytes.
 const NAME_BYTES_MAX: usize = 64;
@@ -140,11 +140,18 @@ fn proofs(network: &Network) -> Option<Problem> {
     let links = || (0..).zip(&network.links).find_map(|(index, link)| url(Place::Link(index), &link.to));
     let nodes = || (0..).zip(&network.node).find_map(|(index, node)| url(Place::Node(index), &node.address));
     let groups = || {
-        let groups = network.multicast.as_ref().filter(|groups| refused && groups.key.is_none())?;
-        let message = format!(
-            "`{groups}` has no `key=FILE`, and [network.tls] has an `authority`: give it one, or allow it with \
-             `plain-links = \"allowed\"` in [network.tls]"
-        );
+        let groups = network.multicast.as_ref()?;
+        let message = match groups.key {
+            SiteKey::Network if network.tls.authority.is_none() => format!(
+                "`{groups}` has `key=network`: nodes hand out keys only to nodes that prove who they are. It needs \
+                 [network.tls] with `certificate`, `key` and `authority` (`meshrti trust` makes them)"
+            ),
+            SiteKey::None if refused => format!(
+                "`{groups}` has no `key`, and [network.tls] has an `authority`: write `key=network` or `key=FILE`, or \
+                 allow it with `plain-links = \"allowed\"` in [network.tls]"
+            ),
+            _ => return None,
+        };
         Some((Place::Key("multicast"), message))
     };
     (network.listen.iter().find_map(listen))

@@ -282,7 +282,7 @@ fn an_authority_refuses_links_that_prove_nothing() {
         ("join = 'a'", "meshrti.toml:2:8", "write `tls://a:15160`"),
         ("links = [{ to = 'tcp://a' }]", "meshrti.toml:2:10", "write `tls://a:15160`"),
         ("node = [{ name = 'A', address = 'tcp://a' }]", "meshrti.toml:2:9", "write `tls://a:15160`"),
-        ("multicast = 'srmp://239.255.44.32:4420'", "meshrti.toml:2:13", "has no `key=FILE`"),
+        ("multicast = 'srmp://239.255.44.32:4420'", "meshrti.toml:2:13", "has no `key`, and"),
     ] {
         let error = error(&file(links, ""));
         assert!(error.starts_with(place) && error.contains(remedy), "{links}:\n{error}");
