@@ -376,6 +376,7 @@ impl Machine for Server {
             | Input::Persisted { .. }
             | Input::JobDone(_)
             | Input::CredentialsVerdict(_)
+            | Input::AuthorizerResult(..)
             | Input::Policy(_) => {}
         }
         self.settle(now);

@@ -1,6 +1,7 @@
 //! Access control: who connects, and the record of what was allowed and refused.
 
 use crate::admission::Standing;
+use crate::authorizer::Authorizer;
 use crate::password_failures::PasswordFailures;
 use crate::report::{AccessReport, AccountReport, ReportQuery};
 use crate::{Config, Kernel};
@@ -76,6 +77,7 @@ pub(crate) struct Access {
     /// The credentials to be verified next.
     check: Option<CredentialsCheck>,
     pub(crate) failures: PasswordFailures,
+    pub(crate) authorizer: Authorizer,
     records: VecDeque<AccessRecord>,
     allowed: u64,
     refused: u64,
@@ -86,6 +88,7 @@ impl Access {
         Self {
             policy: config.policy.clone(),
             failures: PasswordFailures::new(config.passwords_wrong_max, config.password_window),
+            authorizer: Authorizer::new(config.authorizer_timeout),
             encrypted: BTreeMap::new(),
             waiting: VecDeque::new(),
             check: None,
@@ -393,6 +396,25 @@ impl Kernel {
         let decision = Authorization { operation: Operation::Connect.to_string(), allowed: false, line };
         self.record(caller, account.as_deref(), decision, Some(reason));
         self.respond(now, key, caller, call, Err(error));
+    }
+
+    /// The names in the certificate of a caller whose connection encrypts, and its digest; `None` inside:
+    /// it has shown none.
+    pub(crate) fn certificate(&self, caller: CallerId) -> Option<Option<Vec<String>>> {
+        let encrypted = self.sessions.conn(caller).and_then(|conn| self.access.encrypted.get(&conn))?;
+        Some(encrypted.as_ref().map(Certificate::all_names))
+    }
+
+    /// Records a decision of the authorizer.
+    pub(crate) fn record_of_authorizer(
+        &mut self,
+        caller: CallerId,
+        decision: Authorization,
+        reason: Option<&str>,
+    ) {
+        let account = self.rti.account(caller).map(Arc::clone);
+        let reason = reason.map(|reason| format!("authorizer: {reason}"));
+        self.record(caller, account.as_ref().map(|account| account.name()), decision, reason.as_deref());
     }
 
     /// Moves the decisions of the services to the audit log.

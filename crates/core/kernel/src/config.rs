@@ -19,6 +19,9 @@ pub struct Config {
     pub unjoined_window: Duration,
     /// The federates that may connect, and what they may do. Default: none; everybody may do anything.
     pub policy: Option<access::Policy>,
+    /// How long the authorizer of the site may take to answer ([`Kernel::poll_authorizer_request`]
+    /// (crate::Kernel::poll_authorizer_request)). Default: none; nobody is asked.
+    pub authorizer_timeout: Option<Duration>,
     /// Wrong passwords that an address may try in [`password_window`](Config::password_window). Its
     /// further connect calls are refused until the window is over. Default 10.
     pub passwords_wrong_max: u32,
@@ -44,6 +47,7 @@ impl Default for Config {
             closed_window: Duration::from_secs(15),
             unjoined_window: Duration::from_secs(2),
             policy: None,
+            authorizer_timeout: None,
             passwords_wrong_max: 10,
             password_window: Duration::from_secs(60),
             memory_bytes_max: 8 << 30,

@@ -143,6 +143,7 @@ impl Kernel {
         }
         self.rti.handle_timeout(now);
         self.rates.handle_timeout(now);
+        self.refuse_unanswered(now);
         self.drive(now);
     }
 
@@ -209,6 +210,7 @@ impl Kernel {
         let own = Moment::sooner(self.endpoint.poll_timeout(), self.rti.poll_timeout());
         let own = Moment::sooner(own, self.memory.poll_timeout());
         let own = Moment::sooner(own, self.rates.poll_timeout());
+        let own = Moment::sooner(own, self.access.authorizer.poll_timeout());
         let Some(network) = &self.network else { return own };
         let refusing = self.refusing_at().filter(|_| self.sessions.are_waiting());
         Moment::sooner(Moment::sooner(own, network.poll_timeout()), refusing)
@@ -439,8 +441,8 @@ impl Kernel {
         }
     }
 
-    /// Serves a call of a caller whose account, if there are any, is known.
-    pub(crate) fn serve_known(
+    /// Serves a call that the authorizer of the site, if there is one, allows.
+    pub(crate) fn serve_authorized(
         &mut self,
         now: Moment,
         key: SessionKey,

@@ -7,6 +7,7 @@
 
 mod access;
 mod admission;
+mod authorizer;
 mod config;
 mod kernel;
 mod links;
@@ -24,6 +25,7 @@ pub use self::access::{AccessRecord, Certificate};
 pub use ::access::{
     AUTHORIZER, CredentialsCheck, CredentialsVerdict, KerberosVerifier, Policy, PolicyError, TokenKeys,
 };
+pub use authorizer::{AuthorizerRequest, AuthorizerResult};
 pub use config::Config;
 pub use consensus::Configuration;
 pub use consensus::reformation::{Head, ImageError, Kept, Persist, Record};

@@ -41,6 +41,7 @@ pub use hla::fom::Limits as FomLimits;
 pub use modules::{FomSource, Job, JobDone, JobId, ModuleText, NoFoms};
 pub use proposal::{CallId, CallerId, Completion, Proposal};
 pub use replica::{NetworkCounters, NetworkLimits, Outgoing};
+pub use rti::access::asked_execution;
 pub use rti::{MemoryBounds, MemorySums, Rti};
 pub use services::authorization::Authorization;
 pub use status::{

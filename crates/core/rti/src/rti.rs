@@ -1,6 +1,6 @@
 //! The RTI: the interface for its driver.
 
-mod access;
+pub(crate) mod access;
 mod commit;
 mod execution;
 mod jobs;

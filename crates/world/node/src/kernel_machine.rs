@@ -167,6 +167,7 @@ fn settings(config: &Config) -> Result<kernel::Config, ConfigError> {
         closed_window: config.session.closed_window,
         unjoined_window: config.session.unjoined_window,
         policy,
+        authorizer_timeout: config.access.authorizer.as_ref().map(|authorizer| authorizer.timeout),
         passwords_wrong_max: config.access.wrong_passwords,
         password_window: config.access.password_window,
         memory_bytes_max: config.limits.memory.of_machine(machine_memory()),
@@ -208,6 +209,7 @@ impl Machine for Kernel {
             Input::Persisted { revision } => self.handle_persisted(now, revision),
             Input::JobDone(done) => self.finish_job(now, done),
             Input::CredentialsVerdict(verdict) => self.finish_credentials_check(now, verdict),
+            Input::AuthorizerResult(number, result) => self.finish_authorizer_request(now, number, result),
             Input::Policy(policy) => self.set_policy(now, policy),
         }
     }
@@ -220,6 +222,7 @@ impl Machine for Kernel {
             .or_else(|| self.poll_ready().map(Output::Ready))
             .or_else(|| self.poll_access_record().map(Output::Access))
             .or_else(|| self.poll_credentials_check().map(Output::CredentialsCheck))
+            .or_else(|| self.poll_authorizer_request().map(Output::Authorizer))
             .or_else(|| self.poll_job().map(|job| Output::Job(Box::new(job))))
     }
 

@@ -18,6 +18,7 @@
 //! ```
 
 mod audit;
+mod authorizer;
 pub mod config;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;

@@ -6,8 +6,8 @@ use base::{Address, Moment};
 use bytes::{Bytes, BytesMut};
 use fedpro::server::{ConnId, Transmit};
 use kernel::{
-    AccessRecord, Certificate, CredentialsCheck, CredentialsVerdict, GroupFrame, GroupInput, GroupOutput,
-    Job, JobDone, LinkInput, LinkOutput, Persist, Policy,
+    AccessRecord, AuthorizerRequest, AuthorizerResult, Certificate, CredentialsCheck, CredentialsVerdict,
+    GroupFrame, GroupInput, GroupOutput, Job, JobDone, LinkInput, LinkOutput, Persist, Policy,
 };
 use overlay::LinkId;
 
@@ -58,6 +58,8 @@ pub enum Input<'a> {
     JobDone(JobDone),
     /// The credentials of [`Output::CredentialsCheck`] are right or wrong.
     CredentialsVerdict(CredentialsVerdict),
+    /// The answer to an [`Output::Authorizer`], by its number.
+    AuthorizerResult(u64, AuthorizerResult),
     /// The access policy has changed.
     Policy(Policy),
 }
@@ -79,6 +81,8 @@ pub enum Output {
     Access(AccessRecord),
     /// Credentials to be verified on another thread, one at a time.
     CredentialsCheck(CredentialsCheck),
+    /// A question for the authorizer of the site.
+    Authorizer(AuthorizerRequest),
     /// Work for another thread. It comes after all other outputs.
     Job(Box<Job>),
 }

@@ -8,6 +8,7 @@
 mod access;
 mod addresses;
 mod admission;
+mod authorizer;
 mod carriers;
 mod commands;
 mod common;

@@ -17,6 +17,13 @@ impl Rti {
         }
     }
 
+    /// Takes the account of a caller that did not connect.
+    pub fn forget_account(&mut self, caller: CallerId) {
+        if let Some(caller) = self.callers.get_mut(&caller) {
+            caller.account = None;
+        }
+    }
+
     /// The account of a caller.
     pub fn account(&self, caller: CallerId) -> Option<&Arc<Account>> {
         self.callers.get(&caller)?.account.as_ref()
@@ -76,6 +83,23 @@ impl Rti {
             }
             authorization::refuse(account, service, operation)
         })
+    }
+}
+
+/// The operation on a federation execution for which a call asks: its word, and the names of the federation
+/// execution, the federate and its type.
+pub fn asked_execution(call: &Call) -> Option<(&'static str, [Option<&str>; 3])> {
+    match Subject::of(call)? {
+        Subject::Execution(Operation::Create { federation }) => {
+            Some(("create", [Some(federation), None, None]))
+        }
+        Subject::Execution(Operation::Destroy { federation }) => {
+            Some(("destroy", [Some(federation), None, None]))
+        }
+        Subject::Execution(Operation::Join { federation, name, federate_type }) => {
+            Some(("join", [Some(federation), Some(name), Some(federate_type)]))
+        }
+        _ => None,
     }
 }
 

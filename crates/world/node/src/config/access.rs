@@ -28,6 +28,8 @@ pub struct Access {
     /// Kerberos tokens that federates may connect with. They need a `policy`, whose accounts name
     /// principals. Default: none.
     pub kerberos: Option<Kerberos>,
+    /// A program of the site that also decides who may connect, create, destroy and join. Default: none.
+    pub authorizer: Option<Authorizer>,
     /// Whether a password or token may come from another host over a connection that does not encrypt,
     /// where others can read it. Default `refused`.
     pub unencrypted_passwords: Permission,
@@ -69,6 +71,22 @@ pub struct Kerberos {
     pub keytab: PathBuf,
 }
 
+/// `[access.authorizer]`: a program of the site that also decides.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Authorizer {
+    /// The program and its arguments. A program with a `/` in its name and no `/` at its start is relative
+    /// to the configuration file; one without is looked for in `PATH`.
+    pub command: Vec<String>,
+    /// How long an answer may take. The call is refused then. Default `5s`.
+    #[serde(default = "authorizer_timeout", deserialize_with = "units::duration")]
+    pub timeout: Duration,
+}
+
+const fn authorizer_timeout() -> Duration {
+    Duration::from_secs(5)
+}
+
 /// Verifies Kerberos tokens by the library of the system.
 #[derive(Debug)]
 struct SystemLibrary(Acceptor);
@@ -97,6 +115,7 @@ impl Default for Access {
             policy: None,
             tokens: None,
             kerberos: None,
+            authorizer: None,
             unencrypted_passwords: Permission::default(),
             wrong_passwords: 10,
             password_window: Duration::from_secs(60),
@@ -110,7 +129,7 @@ impl Default for Access {
 impl Access {
     /// Whether federates need accounts.
     pub fn is_controlled(&self) -> bool {
-        self.password.is_some() || self.policy.is_some()
+        self.password.is_some() || self.policy.is_some() || self.authorizer.is_some()
     }
 
     /// The files.
@@ -162,6 +181,14 @@ impl Access {
         }
         if self.kerberos.is_some() && self.policy.is_none() {
             return Err("[access.kerberos] needs `access.policy`, whose accounts name principals".into());
+        }
+        if let Some(Authorizer { command, timeout }) = &self.authorizer {
+            if command.is_empty() {
+                return Err("`access.authorizer.command` is empty: name the program and its arguments".into());
+            }
+            if timeout.is_zero() {
+                return Err("`access.authorizer.timeout` is 0: nobody could ever connect".into());
+            }
         }
         if self.wrong_passwords == 0 {
             return Err("`access.wrong-passwords` is 0: no federate could ever connect".into());

@@ -31,7 +31,7 @@ use std::time::Duration;
 use carrier::ServerTls;
 use serde::Deserialize;
 
-pub use access::{Access, Kerberos, Permission, Tokens, read_policy};
+pub use access::{Access, Authorizer, Kerberos, Permission, Tokens, read_policy};
 pub use error::{ConfigError, in_words};
 pub use listen::{DEFAULT_PORT, ListenAddress, ListenAddressError};
 pub use memory::MemoryLimit;

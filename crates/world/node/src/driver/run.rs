@@ -14,6 +14,8 @@ use super::accept::{self, BindError, FederateListener, SharedTls};
 use super::keep_files::{KeptFiles, keep_files};
 use super::persist::keep_state;
 use crate::audit::Audit;
+use crate::authorizer::keep_asking;
+use crate::config::Authorizer;
 use crate::config::Config;
 use crate::hub::NodeStats;
 use crate::hub::{Hub, Sizes};
@@ -50,6 +52,7 @@ pub struct Node<M> {
     state: Option<StateFile>,
     files: KeptFiles,
     tls: SharedTls,
+    authorizer: Option<Authorizer>,
 }
 
 impl<M: Machine + 'static> Node<M> {
@@ -125,6 +128,7 @@ impl<M: Machine + 'static> Node<M> {
             state: None,
             files,
             tls,
+            authorizer: config.access.authorizer.clone(),
         })
     }
 
@@ -189,6 +193,7 @@ impl<M: Machine + 'static> Node<M> {
             state,
             files,
             tls,
+            authorizer,
         } = self;
         for listener in &listeners {
             if let Ok(address) = listener.local_addr() {
@@ -200,6 +205,11 @@ impl<M: Machine + 'static> Node<M> {
             tasks.spawn_local(accept::accept(Rc::clone(&hub), listener, connections_max));
         }
         tasks.spawn_local(keep_files(Rc::clone(&hub), files, tls));
+        if let Some(program) = authorizer {
+            let (questions, asked) = tokio::sync::mpsc::unbounded_channel();
+            hub.core.borrow_mut().authorizer = Some(questions);
+            tasks.spawn_local(keep_asking(Rc::clone(&hub), program, asked));
+        }
         let links = Rc::new(links);
         for listener in link_listeners {
             info!(address = listener.url(), "listening for nodes");

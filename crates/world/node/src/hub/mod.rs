@@ -12,7 +12,7 @@ use base::{Address, Moment};
 use bytes::{Bytes, BytesMut};
 use carrier::Filter;
 use fedpro::server::ConnId;
-use kernel::{Certificate, CredentialsCheck, Job, Persist};
+use kernel::{AuthorizerRequest, Certificate, CredentialsCheck, Job, Persist};
 use tokio::net::tcp::OwnedWriteHalf;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
@@ -70,6 +70,8 @@ pub(crate) struct Core<M> {
     pub(crate) stats: NodeStats,
     jobs: Worker<Job>,
     credentials: Worker<CredentialsCheck>,
+    /// The channel to the task that asks the authorizer of the site.
+    pub(crate) authorizer: Option<UnboundedSender<AuthorizerRequest>>,
     /// Decisions about access are written to it.
     pub(crate) audit: Option<Audit>,
     pub(crate) read_buffer: BytesMut,
@@ -93,6 +95,7 @@ impl<M: Machine> Hub<M> {
                 stats: NodeStats::default(),
                 jobs,
                 credentials,
+                authorizer: None,
                 audit: None,
                 read_buffer: BytesMut::new(),
                 write_buffer: BytesMut::new(),
@@ -308,6 +311,12 @@ impl<M: Machine> Core<M> {
                     }
                 }
                 Some(Output::CredentialsCheck(check)) => self.credentials.run(check),
+                Some(Output::Authorizer(request)) => {
+                    if let Some(authorizer) = &self.authorizer {
+                        // The task ends with the node, and the machine refuses what is not answered.
+                        let _ = authorizer.send(request);
+                    }
+                }
                 Some(Output::Job(job)) => self.jobs.run(*job),
                 // The write may make room in the origin's queue, and the machine may then have more
                 // to send to anybody.
