@@ -148,7 +148,8 @@ async fn ask<M: Machine>(
     why
 }
 
-/// Writes questions. Returns why that is not possible any more; `None`: it does not read any more.
+/// Writes questions until the program can no longer be asked. Returns the reason, or `None` if the program
+/// no longer reads.
 async fn write(
     mut to: ChildStdin,
     timeout: Duration,
@@ -172,7 +173,8 @@ async fn write(
     }
 }
 
-/// Reads answers. Returns why there are no more; `None`: it does not write any more.
+/// Reads answers until the program gives no more of use. Returns the reason, or `None` if the program no
+/// longer writes.
 async fn read<M: Machine>(
     hub: &Hub<M>,
     from: ChildStdout,

@@ -7,6 +7,7 @@ use federate::hla::Exception;
 use federate::{ConnectError, Federate, FederateError};
 use serde_json::Value;
 
+use crate::common::federates::range;
 use crate::common::server::{Folder, run};
 use crate::common::{Server, connect, create_and_join, eventually, options, soon};
 
@@ -54,6 +55,7 @@ async fn the_program_decides_beside_the_policy() {
         r#"case "$line" in
     *'"service":"join"'*'"federate":"Rogue"'*) echo "{{\"number\":$n,\"result\":\"unauthorized\",\"reason\":\"not on the list\"}}" ;;
     *'"service":"destroy"'*) echo "{{\"number\":$n,\"result\":\"error\",\"reason\":\"the directory is away\"}}" ;;
+    *'"service":"create"'*'"federation":"Wrong"'*) echo "{{\"number\":$n,\"result\":\"invalid-credentials\",\"reason\":\"worn out\"}}" ;;
     *) {YES} ;;
   esac"#
     );
@@ -68,19 +70,22 @@ async fn the_program_decides_beside_the_policy() {
     );
     let refused = soon(rogue.destroy_federation_execution("Range")).await.unwrap_err();
     assert!(refused.is(Exception::RTIinternalError) && refused.to_string().contains("the directory is away"));
+    // Only connect has InvalidCredentials among its exceptions.
+    let refused = soon(rogue.create_federation_execution("Wrong", range())).await.unwrap_err();
+    assert!(refused.is(Exception::Unauthorized) && refused.to_string().contains("worn out"), "{refused}");
     // A refused call had no effect, and the session goes on.
     soon(rogue.join_federation_execution_with_name("Blue", "e2e", "Range")).await.expect("it may");
     soon(member.federate.list_federation_executions()).await.expect("nobody is asked about this");
 
     let asked = site.lines("asked");
     let services: Vec<_> = asked.iter().filter_map(|line| line["service"].as_str()).collect();
-    assert_eq!(services, ["connect", "create", "join", "connect", "join", "destroy", "join"]);
+    assert_eq!(services, ["connect", "create", "join", "connect", "join", "destroy", "create", "join"]);
     assert_eq!(
         (&asked[2]["federation"], &asked[2]["federate"], &asked[2]["type"]),
         (&"Range".into(), &"Red".into(), &"e2e".into())
     );
     assert!(asked[0]["address"].as_str().is_some_and(|address| address.starts_with("127.0.0.1")));
-    eventually("the decisions are in the audit log", || site.lines("audit.jsonl").len() >= 7).await;
+    eventually("the decisions are in the audit log", || site.lines("audit.jsonl").len() >= 8).await;
     let audit = site.lines("audit.jsonl");
     let refusal = audit
         .iter()
@@ -159,6 +164,16 @@ async fn a_flood_of_answers_holds_up_nobody() {
         blue.fire(n).await;
         assert_eq!(red.receives().await, n);
     }
+}
+
+#[tokio::test]
+async fn credentials_that_the_program_finds_worn_out_do_not_connect() {
+    let turn = r#"echo "{\"number\":$n,\"result\":\"invalid-credentials\",\"reason\":\"worn out\"}""#;
+    let refused = Site::start(turn, "5s").refused().await;
+    assert!(
+        refused.is(Exception::InvalidCredentials) && refused.to_string().contains("worn out"),
+        "{refused}"
+    );
 }
 
 #[tokio::test]
