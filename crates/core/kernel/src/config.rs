@@ -19,8 +19,9 @@ pub struct Config {
     pub unjoined_window: Duration,
     /// The federates that may connect, and what they may do. Default: none; everybody may do anything.
     pub policy: Option<access::Policy>,
-    /// How long the authorizer of the site may take to answer ([`Kernel::poll_authorizer_request`]
-    /// (crate::Kernel::poll_authorizer_request)). Default: none; nobody is asked.
+    /// How long the authorizer of the site may take to answer what
+    /// [`poll_authorizer_request`](crate::Kernel::poll_authorizer_request) asks. Default: none; nobody
+    /// is asked.
     pub authorizer_timeout: Option<Duration>,
     /// Wrong passwords that an address may try in [`password_window`](Config::password_window). Its
     /// further connect calls are refused until the window is over. Default 10.
