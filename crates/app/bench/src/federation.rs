@@ -98,6 +98,8 @@ pub struct Done {
     /// Quantiles of round trips, or of the time from an update of an entity to its reflects: 50, 90
     /// and 99 %, in microseconds.
     pub quantiles_us: Option<[f64; 3]>,
+    /// The mean of round trips, in microseconds.
+    pub mean_us: Option<f64>,
     /// For floods: reflects per second of each subscriber.
     pub per_s: Option<f64>,
     /// For entities: number of reflects.
@@ -125,38 +127,72 @@ pub struct Measured {
 /// # Errors
 /// The system or a node fails or refuses a request; an update was lost or refused.
 pub async fn measure(launcher: &Launcher, plan: &Plan) -> Result<Measured, BenchError> {
-    let nodes = plan.cores.as_ref().map_or(&[][..], |cores| &cores.nodes);
-    let server = Server::network(launcher, plan.nodes, plan.joined, plan.groups.as_ref(), nodes).await?;
-    let mut federate_processes = Vec::new();
-    for (index, work) in plan.work.iter().enumerate() {
-        let cores = plan.cores.as_ref().and_then(|cores| cores.federates.get(index));
-        let launcher = |place: usize| launcher.on_core(cores.and_then(|cores| cores.get(place)).copied());
-        federate_processes.push(FederateProcess::start(launcher, &server, index, work.clone()).await?);
-    }
-    // Time for the traffic of joining to end.
-    tokio::time::sleep(CALM).await;
-    if plan.groups.is_some() {
-        await_reach(server.addresses(), plan.joined).await?;
-    }
-    for federate_process in &mut federate_processes {
-        federate_process.warm_up().await?;
-    }
-    let counted = counts(plan, &server).await?;
-    let nodes_before: Vec<_> = server.cpu_s_of_nodes().collect();
-    let begun = Instant::now();
-    let ended = all_at_once(federate_processes).await?;
-    let took = begun.elapsed();
-    let nodes_cpu_s =
-        server.cpu_s_of_nodes().zip(nodes_before).map(|(after, before)| difference(after, before)).collect();
-    let counts = counts(plan, &server).await?.zip(counted).map(|(after, before)| after.since(before));
-    Ok(Measured { done: ended.into_iter().map(|(_, done)| done).collect(), nodes_cpu_s, took, counts })
+    Running::start(launcher, plan).await?.run().await
 }
 
-/// The nodes' counters, if they share groups.
-async fn counts(plan: &Plan, server: &Server) -> Result<Option<Counts>, BenchError> {
-    match plan.groups {
-        Some(_) => Counts::read(server.addresses()).await.map(Some),
-        None => Ok(None),
+/// Nodes and federates of a plan, which have warmed up. All processes end when this is dropped.
+pub struct Running {
+    server: Server,
+    federate_processes: Vec<FederateProcess>,
+    has_groups: bool,
+}
+
+impl Running {
+    /// Starts nodes and federates.
+    ///
+    /// # Errors
+    /// The system or a node fails or refuses a request.
+    pub async fn start(launcher: &Launcher, plan: &Plan) -> Result<Self, BenchError> {
+        let nodes = plan.cores.as_ref().map_or(&[][..], |cores| &cores.nodes);
+        let server = Server::network(launcher, plan.nodes, &plan.joined, plan.groups.as_ref(), nodes).await?;
+        let mut federate_processes = Vec::new();
+        for (index, work) in plan.work.iter().enumerate() {
+            let cores = plan.cores.as_ref().and_then(|cores| cores.federates.get(index));
+            let launcher = |place: usize| launcher.on_core(cores.and_then(|cores| cores.get(place)).copied());
+            federate_processes.push(FederateProcess::start(launcher, &server, index, work.clone()).await?);
+        }
+        // Time for the traffic of joining to end.
+        tokio::time::sleep(CALM).await;
+        if plan.groups.is_some() {
+            await_reach(server.addresses(), &plan.joined).await?;
+        }
+        for federate_process in &mut federate_processes {
+            federate_process.warm_up().await?;
+        }
+        Ok(Self { server, federate_processes, has_groups: plan.groups.is_some() })
+    }
+
+    /// Changes the work of each task for the runs to come: its payload and its count. Its kind and its
+    /// nodes must stay as they are.
+    pub fn change(&mut self, change: impl Fn(&mut Work)) {
+        self.federate_processes.iter_mut().for_each(|process| change(&mut process.work));
+    }
+
+    /// Runs all tasks at the same time.
+    ///
+    /// # Errors
+    /// The system or a node fails or refuses a request; an update was lost or refused. Then no
+    /// further run is possible.
+    pub async fn run(&mut self) -> Result<Measured, BenchError> {
+        let counted = self.counts().await?;
+        let nodes_before: Vec<_> = self.server.cpu_s_of_nodes().collect();
+        let begun = Instant::now();
+        let (processes, done) = all_at_once(std::mem::take(&mut self.federate_processes)).await?;
+        let took = begun.elapsed();
+        self.federate_processes = processes;
+        let nodes_after = self.server.cpu_s_of_nodes();
+        let nodes_cpu_s =
+            nodes_after.zip(nodes_before).map(|(after, before)| difference(after, before)).collect();
+        let counts = self.counts().await?.zip(counted).map(|(after, before)| after.since(before));
+        Ok(Measured { done, nodes_cpu_s, took, counts })
+    }
+
+    /// The nodes' counters, if they share groups.
+    async fn counts(&self) -> Result<Option<Counts>, BenchError> {
+        if !self.has_groups {
+            return Ok(None);
+        }
+        Counts::read(self.server.addresses()).await.map(Some)
     }
 }
 
@@ -164,7 +200,7 @@ async fn counts(plan: &Plan, server: &Server) -> Result<Option<Counts>, BenchErr
 /// federations end with them.
 async fn all_at_once(
     federate_processes: Vec<FederateProcess>,
-) -> Result<Vec<(FederateProcess, Done)>, BenchError> {
+) -> Result<(Vec<FederateProcess>, Vec<Done>), BenchError> {
     let mut running = JoinSet::new();
     for (index, mut federate_process) in federate_processes.into_iter().enumerate() {
         running.spawn(async move {
@@ -182,7 +218,7 @@ async fn all_at_once(
         ended.push(one.map_err(|error| BenchError::system("task")(std::io::Error::other(error)))??);
     }
     ended.sort_by_key(|(index, ..)| *index);
-    Ok(ended.into_iter().map(|(_, federate_process, done)| (federate_process, done)).collect())
+    Ok(ended.into_iter().map(|(_, federate_process, done)| (federate_process, done)).unzip())
 }
 
 /// Wait between joining and the beginning of the tasks.
@@ -298,7 +334,8 @@ impl FederateProcess {
 
     /// Waits until the task is done, and collects its results without processor times.
     async fn end(&mut self, begun: Instant) -> Result<Done, BenchError> {
-        let nothing = Done { quantiles_us: None, per_s: None, reflects: None, cpu_s: Vec::new() };
+        let nothing =
+            Done { quantiles_us: None, mean_us: None, per_s: None, reflects: None, cpu_s: Vec::new() };
         match &self.work.task {
             Task::RoundTrips { .. } => {
                 let words = self.near.hear("took").await?;
@@ -308,7 +345,7 @@ impl FederateProcess {
                 if quantiles.is_none() {
                     return Err(BenchError::Unusable("a federate says no times".to_owned()));
                 }
-                Ok(Done { quantiles_us: quantiles, ..nothing })
+                Ok(Done { quantiles_us: quantiles, mean_us: micros(3), ..nothing })
             }
             Task::Flood { count, subscribers } => {
                 let expected = count * (*subscribers * self.far.len()) as u64;
@@ -336,8 +373,8 @@ impl FederateProcess {
     }
 }
 
-/// The asking federate: `rounds SIZE WARM_UP COUNT` is answered by `took P50 P90 P99`, in
-/// microseconds.
+/// The asking federate: `rounds SIZE WARM_UP COUNT` is answered by `took P50 P90 P99 MEAN`,
+/// in microseconds.
 pub(crate) async fn play_asker(server: String, federation: String) -> Result<(), BenchError> {
     let mut orders = orders();
     let mut member = Member::join(&server, &federation).await?;
@@ -354,7 +391,7 @@ pub(crate) async fn play_asker(server: String, federation: String) -> Result<(),
         let size = role::number(size)?;
         let rounds = round_trips(&mut member, ping, &mut number, size, (warm_up, count)).await?;
         let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|quantile| rounds.quantile_us(quantile));
-        print_line(&format!("took {p50} {p90} {p99}"));
+        print_line(&format!("took {p50} {p90} {p99} {}", rounds.mean_us()));
     }
     Ok(())
 }

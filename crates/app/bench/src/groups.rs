@@ -101,7 +101,7 @@ impl Counts {
 }
 
 /// Waits until the groups of each node reach all adjacent nodes that are in them.
-pub(crate) async fn await_reach(addresses: &[String], joined: Joined) -> Result<(), BenchError> {
+pub(crate) async fn await_reach(addresses: &[String], joined: &Joined) -> Result<(), BenchError> {
     // A node that has just joined a group may not have reported it yet.
     tokio::time::sleep(STALE).await;
     let begun = Instant::now();
@@ -121,7 +121,7 @@ pub(crate) async fn await_reach(addresses: &[String], joined: Joined) -> Result<
 }
 
 /// Whether the groups reach these nodes, according to each node's report of its groups.
-fn all_reached(groups: &[Vec<GroupStatus>], joined: Joined) -> bool {
+fn all_reached(groups: &[Vec<GroupStatus>], joined: &Joined) -> bool {
     let is_in = |node: usize, group| groups[node].iter().any(|own| own.group == group);
     let reaches_all = |node: usize, own: &GroupStatus| {
         let near = (0..groups.len()).filter(|other| joined.are_next(node, *other));
@@ -162,12 +162,12 @@ mod tests {
     fn groups_reach_who_is_next_and_in_them() {
         let group = |group, reaches| GroupStatus { group, reaches, ..GroupStatus::default() };
         let nodes = |reaches: [usize; 3]| reaches.map(|reaches| vec![group(0, reaches)]).to_vec();
-        assert!(!all_reached(&[Vec::new(), Vec::new()], Joined::Mesh), "nobody is in any yet");
-        assert!(all_reached(&nodes([2, 2, 2]), Joined::Mesh));
-        assert!(!all_reached(&nodes([2, 1, 2]), Joined::Mesh));
-        assert!(all_reached(&nodes([1, 2, 1]), Joined::Chain));
-        assert!(all_reached(&nodes([2, 1, 1]), Joined::Star));
+        assert!(!all_reached(&[Vec::new(), Vec::new()], &Joined::Mesh), "nobody is in any yet");
+        assert!(all_reached(&nodes([2, 2, 2]), &Joined::Mesh));
+        assert!(!all_reached(&nodes([2, 1, 2]), &Joined::Mesh));
+        assert!(all_reached(&nodes([1, 2, 1]), &Joined::Chain));
+        assert!(all_reached(&nodes([2, 1, 1]), &Joined::Star));
         let some = [vec![group(3, 1)], vec![], vec![group(3, 1)]];
-        assert!(all_reached(&some, Joined::Mesh), "who is not in a group is not to be reached in it");
+        assert!(all_reached(&some, &Joined::Mesh), "who is not in a group is not to be reached in it");
     }
 }

@@ -35,7 +35,7 @@ impl Server {
     /// # Errors
     /// The system cannot start a process.
     pub async fn chain(launcher: &Launcher, nodes: usize) -> Result<Self, BenchError> {
-        Self::network(launcher, nodes, Joined::Chain, None, &[]).await
+        Self::network(launcher, nodes, &Joined::Chain, None, &[]).await
     }
 
     /// Starts `nodes` servers on loopback that are one network, and share `groups` if given. They
@@ -47,7 +47,7 @@ impl Server {
     pub async fn network(
         launcher: &Launcher,
         nodes: usize,
-        joined: Joined,
+        joined: &Joined,
         groups: Option<&Groups>,
         cores: &[usize],
     ) -> Result<Self, BenchError> {
@@ -59,17 +59,18 @@ impl Server {
         }
         let groups = groups.map(Groups::url).transpose()?;
         let (mut own, mut addresses) = (Vec::new(), Vec::new());
-        let mut join: Option<String> = None;
+        // Where nodes listen for other nodes.
+        let mut links: Vec<String> = Vec::new();
         for number in 1..=nodes {
+            let join = joined.target(number - 1).and_then(|target| links.get(target));
+            let (groups, join) = (groups.as_deref(), join.map(String::as_str));
             let words = match joined {
-                Joined::Chain | Joined::Star => role::node(number, groups.as_deref(), join.as_deref()),
-                Joined::Mesh => role::site_node(number, groups.as_deref(), join.as_deref()),
+                Joined::Mesh => role::site_node(number, groups, join),
+                _ => role::node(number, groups, join),
             };
             let launcher = launcher.on_core(cores.get(number - 1).copied());
-            let (process, address, links) = start_node(&launcher, number, &words).await?;
-            if joined == Joined::Chain || join.is_none() {
-                join = Some(links);
-            }
+            let (process, address, link) = start_node(&launcher, number, &words).await?;
+            links.push(link);
             addresses.push(address);
             own.push(process);
         }

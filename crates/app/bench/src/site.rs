@@ -87,7 +87,7 @@ pub async fn measure(
         listeners.push(launcher.start(&role::listener(address, &federation)).await?.0);
     }
     if carrier != Carrier::Links {
-        await_reach(&nodes.addresses, Joined::Mesh).await?;
+        await_reach(&nodes.addresses, &Joined::Mesh).await?;
     }
     exchange(&publisher, object, &mut listeners, plan, WARM_UP, |_| ()).await?;
     let before = nodes.counts().await?;

@@ -351,6 +351,87 @@ fn nodes_share_groups_on_this_machine_and_in_the_simulator() {
     }
 }
 
+/// Pairs over a tree of seven nodes and over a mesh of four, in both worlds; the means of both rows of
+/// `meshrti bench pairs` are of the same pairs.
+#[test]
+fn pairs_exchange_updates_over_trees_and_meshes() {
+    let plots = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-pairs");
+    let plots = plots.to_str().expect("the folder is UTF-8");
+    let counts = ["--layers", "2,4", "--pairs", "4", "--size", "8,8k", "--exchanges", "5", "--warm-up", "1"];
+    let both =
+        report(&[&["pairs", "--hops", "0,2", "--live", "--sim", "--plots", plots], &counts[..]].concat());
+    assert_eq!(both["schema"], "meshrti.bench.pairs/1");
+    let rows = both["rows"].as_array().unwrap();
+    let key = |row: &Value| {
+        let text = |key: &str| row[key].as_str().unwrap().to_owned();
+        let number = |key: &str| row[key].as_u64().unwrap();
+        let live = row["live"].as_bool().unwrap();
+        (live, text("topology"), number("hops"), number("links"), number("size_bytes"))
+    };
+    let expected = [true, false].into_iter().flat_map(|live| {
+        let networks = [("tree", 0, 2), ("mesh", 0, 2), ("tree", 2, 6), ("mesh", 2, 3)];
+        networks.into_iter().flat_map(move |(topology, hops, links)| {
+            [8, 8192].map(|size| (live, topology.to_owned(), hops, links, size))
+        })
+    });
+    assert_eq!(rows.iter().map(key).collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+    for row in rows {
+        assert_numbers(row, &["mean_us", "std_us"]);
+        assert_eq!(row["pairs"], 4, "{row}");
+        assert_eq!(row["speedup_ratio"].is_number(), row["topology"] == "mesh", "{row}");
+        assert_eq!(row["error_ratio"].is_number(), row["live"] == false, "{row}");
+    }
+    for file in ["times-live", "times-sim", "speed-up-live", "distribution-live", "distribution-sim"] {
+        let svg = std::fs::read_to_string(format!("{plots}/pairs-{file}.svg")).expect("the chart is drawn");
+        assert!(svg.contains("</svg>"), "{file}");
+    }
+
+    let flood = ["--flood", "--updates", "50", "--partners", "across"];
+    let floods =
+        report(&[&["pairs", "--live", "--sim"], &flood[..], &["--size", "16,8k"], &counts[..4]].concat());
+    let rows = floods["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 8, "{floods}");
+    rows.iter().for_each(|row| assert_numbers(row, &["updates_per_s", "min_per_s", "max_per_s"]));
+
+    let refused = |arguments: &[&str]| {
+        let output = meshrti(&[&["bench", "pairs"], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let far = refused(&["--layers", "2,4", "--hops", "3"]);
+    assert!(far.contains("--hops 3: the number of hops must be from 0 to 2, not 3"), "{far}");
+    let uneven = refused(&["--layers", "2,5"]);
+    assert!(uneven.contains("5 nodes cannot be spread evenly below 2"), "{uneven}");
+    let small = refused(&["--size", "7"]);
+    assert!(small.contains("7"), "{small}");
+}
+
+/// `meshrti bench federation` over a tree, with statistics over all of its round trips.
+#[test]
+fn a_tree_from_a_file_has_statistics_over_its_tasks() {
+    let task = |from, to| {
+        format!(
+            "[[tasks]]\ntask = \"round-trips\"\nfrom = {from}\nto = {to}\nsize = \"64B\"\ncount = 9\nwarm_up = 1\n\n"
+        )
+    };
+    let text = format!(
+        "kind = \"federation\"\ntitle = \"a tree\"\ndiscard_largest = 1\n\n[nodes]\njoined = \"tree\"\nlayers = [1, 2]\n\n{}{}{}",
+        task(2, 3),
+        task(3, 2),
+        task(2, 0),
+    );
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-tree.toml");
+    std::fs::write(&path, text).expect("the folder is there");
+    let both = report(&["federation", path.to_str().expect("the folder is UTF-8"), "--live", "--sim"]);
+    let rows = both["rows"].as_array().unwrap();
+    let of_all: Vec<_> = rows.iter().filter(|row| row["task"].is_null()).collect();
+    assert_eq!(
+        of_all.iter().map(|row| row["what"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["mean_us", "std_us"]
+    );
+    of_all.iter().for_each(|row| assert_numbers(row, &["measured", "simulated"]));
+}
+
 #[test]
 fn a_federation_is_measured_and_simulated_from_one_file() {
     let text = "kind = \"federation\"\ntitle = \"small\"\n\n[nodes]\ncount = 2\n\n\

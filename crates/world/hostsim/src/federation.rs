@@ -1,5 +1,6 @@
 //! The subject of a simulation: nodes, computers, and the tasks of federates.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use base::{Moment, Seed};
@@ -10,41 +11,46 @@ use netsim::cluster::Ethernet;
 use workload::{ConfigError, Emission, Generator, Mode, Workload};
 
 use crate::model::{HostModel, ModelError};
-use crate::work::{SIZE_BYTES_MAX, SIZE_BYTES_MIN, Task, Update, Work};
+use crate::work::{SIZE_BYTES_MAX, Task, Update, Work};
 
 /// The topology of the nodes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Joined {
     /// Each node connects to the one before it.
     Chain,
     /// Each node connects to the first.
     Star,
+    /// Each node connects to its parent in a [`tree_of_layers`](router::topology::tree_of_layers):
+    /// the number of nodes in each layer below the root, whose sum is that of all nodes but one.
+    Tree(Arc<[usize]>),
     /// Each node connects to every other one, with triads (Primary, PopUp, PullDown).
     Mesh,
 }
 
 impl Joined {
     /// The topology in the nodes' configuration.
-    pub(crate) fn topology(self) -> TopologyKind {
+    pub(crate) fn topology(&self) -> TopologyKind {
         match self {
-            Joined::Chain | Joined::Star => TopologyKind::Tree,
+            Joined::Chain | Joined::Star | Joined::Tree(_) => TopologyKind::Tree,
             Joined::Mesh => TopologyKind::Mesh,
         }
     }
 
     /// The node that a node connects to by configuration. In a mesh it learns of the others.
-    pub(crate) fn target(self, node: usize) -> Option<usize> {
+    pub fn target(&self, node: usize) -> Option<usize> {
         match self {
             Joined::Chain => node.checked_sub(1),
+            Joined::Tree(layers) => router::topology::parent(layers, node),
             Joined::Star | Joined::Mesh => (node > 0).then_some(0),
         }
     }
 
     /// The name of the topology.
-    pub const fn name(self) -> &'static str {
+    pub const fn name(&self) -> &'static str {
         match self {
             Joined::Chain => "chain",
             Joined::Star => "star",
+            Joined::Tree(_) => "tree",
             Joined::Mesh => "mesh",
         }
     }
@@ -182,6 +188,14 @@ pub enum FederationError {
     /// Multicast groups with a single node.
     #[error("multicast groups are for two nodes or more, but there is one")]
     MulticastAlone,
+    /// A tree whose layers have another number of nodes than the federation.
+    #[error("the layers of the tree have {layers} nodes with the root, but there are {nodes} nodes")]
+    Layers {
+        /// Number of nodes in all layers.
+        layers: usize,
+        /// Number of nodes of the federation.
+        nodes: u16,
+    },
     /// Multicast groups that lose every datagram.
     #[error("the loss of multicast groups is 100%: nobody would hear anybody")]
     MulticastLoss,
@@ -231,6 +245,15 @@ impl Federation {
             if fits { Ok(()) } else { Err(FederationError::Range { setting, min, max, got }) }
         };
         range("the number of nodes", 1, NODES_MAX.into(), self.nodes.into())?;
+        if let Joined::Tree(layers) = &self.joined {
+            for &width in layers.iter() {
+                range("the number of nodes in a layer", 1, NODES_MAX.into(), width as u64)?;
+            }
+            let layers = layers.iter().fold(1, |sum: usize, width| sum.saturating_add(*width));
+            if layers != usize::from(self.nodes) {
+                return Err(FederationError::Layers { layers, nodes: self.nodes });
+            }
+        }
         range("the number of tasks", 1, 1_000, self.work.len() as u64)?;
         if let Some(multicast) = &self.multicast {
             range("the number of multicast groups", 1, GROUPS_MAX.into(), multicast.groups.into())?;
@@ -243,7 +266,7 @@ impl Federation {
         }
         for (index, work) in self.work.iter().enumerate() {
             self.check_places(index + 1, work)?;
-            let (min, max) = (SIZE_BYTES_MIN.into(), SIZE_BYTES_MAX.into());
+            let (min, max) = (work.task.size_bytes_min().into(), SIZE_BYTES_MAX.into());
             range("the size of an update in bytes", min, max, work.size_bytes.into())?;
             let subscribers = work.task.subscribers();
             range("the number of subscribers", 1, SUBSCRIBERS_MAX.into(), subscribers.into())?;

@@ -39,4 +39,4 @@ pub use groups::Carried;
 pub use model::{COPY_PART, COST_NS_MAX, Costs, HostModel, ModelError, OTHERS_MAX, READ_PART, WARM_BYTES};
 pub use report::{Done, Report, quantile_us};
 pub use run::{RunError, run};
-pub use work::{SIZE_BYTES_MAX, SIZE_BYTES_MIN, Task, Update, Work};
+pub use work::{NUMBERED_BYTES_MIN, SIZE_BYTES_MAX, SIZE_BYTES_MIN, Task, Update, Work};

@@ -141,7 +141,9 @@ impl Part {
         self.number += 1;
         let mut payload = BytesMut::zeroed(size);
         (&mut payload[..8]).put_u64(self.number);
-        (&mut payload[8..16]).put_u64(born.as_nanos());
+        if let Some(mut time) = payload.get_mut(8..16) {
+            time.put_u64(born.as_nanos());
+        }
         Some(Next { object, reliable, payload: payload.freeze() })
     }
 

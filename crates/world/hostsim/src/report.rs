@@ -36,6 +36,12 @@ impl Done {
         self.reflects as f64 / self.work.subscribers() as f64 / self.took.as_secs_f64().max(1e-12)
     }
 
+    /// Mean of the times, in microseconds. `None` without times.
+    pub fn mean_us(&self) -> Option<f64> {
+        let sum: u128 = self.times_ns.iter().map(|time| u128::from(*time)).sum();
+        (!self.times_ns.is_empty()).then(|| sum as f64 / 1e3 / self.times_ns.len() as f64)
+    }
+
     /// Quantile of the times, in microseconds; `share` is from 0 to 1. `None` without times.
     pub fn quantile_us(&self, share: f64) -> Option<f64> {
         quantile_us(&self.times_ns, share)

@@ -49,8 +49,8 @@ pub enum Task {
 pub struct Work {
     /// The task.
     pub task: Task,
-    /// Bytes of the one attribute of each update; at least [`SIZE_BYTES_MIN`]. For entities, whose
-    /// workload has sizes of its own, the least size.
+    /// Bytes of the one attribute of each update; at least [`SIZE_BYTES_MIN`], of round trips at least
+    /// [`NUMBERED_BYTES_MIN`]. For entities, whose workload has sizes of its own, the least size.
     pub size_bytes: u32,
     /// The node of the first federate.
     pub from: u16,
@@ -60,6 +60,8 @@ pub struct Work {
 
 /// Minimum size of an update, in bytes: its number and its time stamp, 8 bytes each.
 pub const SIZE_BYTES_MIN: u32 = 16;
+/// Minimum size of an update of a round trip, in bytes: its number. The federate that sends it keeps the time.
+pub const NUMBERED_BYTES_MIN: u32 = 8;
 /// Maximum size of an update, in bytes.
 pub const SIZE_BYTES_MAX: u32 = 1 << 20;
 /// An update of an entity, or of a federate that updates at random moments.
@@ -98,6 +100,14 @@ impl Task {
         match self {
             Task::RoundTrips { count, .. } | Task::Flood { count, .. } | Task::Paced { count, .. } => count,
             Task::Entities { .. } => 0,
+        }
+    }
+
+    /// Minimum size of an update, in bytes.
+    pub(crate) fn size_bytes_min(self) -> u32 {
+        match self {
+            Task::RoundTrips { .. } => NUMBERED_BYTES_MIN,
+            _ => SIZE_BYTES_MIN,
         }
     }
 

@@ -131,9 +131,9 @@ fn nothing_is_lost_and_a_run_repeats_itself() {
     let costs = HostModel { cores: 2, ..EXAMPLE }.costs;
     let mut federation = federation(3, 2, costs, flood);
     federation.work.push(Work { task: TRIPS, size_bytes: 5_000, from: 2, to: vec![1] });
-    for joined in [Joined::Chain, Joined::Star, Joined::Mesh] {
+    for joined in [Joined::Chain, Joined::Star, Joined::Tree([2].into()), Joined::Mesh] {
         for placement in [Placement::Together, Placement::ByNode, Placement::Apart] {
-            let federation = Federation { joined, placement, ..federation.clone() };
+            let federation = Federation { joined: joined.clone(), placement, ..federation.clone() };
             let report = done(&federation);
             assert_eq!(report.done[0].reflects, 12_000);
             assert_eq!(report.done[1].reflects, 50);

@@ -12,7 +12,7 @@ mod ownership;
 mod quick;
 mod region;
 mod site;
-mod size;
+pub(crate) mod size;
 mod srmp;
 mod suite;
 #[cfg(feature = "sim")]
@@ -79,7 +79,11 @@ enum What {
     /// The bare network by itself: a relay that passes bytes on
     Floor(floor::Args),
     /// A federation from a scenario file of the simulator, with real processes, beside what the simulator says
+    #[cfg(feature = "sim")]
     Federation(crate::sim::LiveArgs),
+    /// Pairs of federates over a tree and over a mesh of nodes, as in the MeshRouter paper
+    #[cfg(feature = "sim")]
+    Pairs(crate::sim::PairsArgs),
     /// Kill nodes while federates talk: was anything lost, and how long does it take to go on?
     Kills(kills::Args),
     /// Nodes of one site, over links and through a multicast group that loses datagrams
@@ -113,7 +117,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         What::Region(args) => block_on(region::run(args)),
         What::Grants(args) => block_on(grants::run(args)),
         What::Floor(args) => block_on(floor::run(args)),
+        #[cfg(feature = "sim")]
         What::Federation(args) => block_on(crate::sim::run_live(args)),
+        #[cfg(feature = "sim")]
+        What::Pairs(args) => block_on(crate::sim::run_pairs(args)),
         What::Kills(args) => block_on(kills::run(args)),
         What::Site(args) => block_on(site::run(args)),
         What::Srmp(args) => srmp::run(args),

@@ -3,7 +3,7 @@
 pub(super) use console::size::{name, parse};
 
 /// Like [`parse`], for payloads that hold the number of their round.
-pub(super) fn parse_numbered(text: &str) -> Result<usize, String> {
+pub(crate) fn parse_numbered(text: &str) -> Result<usize, String> {
     let least = bench::federation::SIZE_BYTES_MIN;
     match parse(text)? {
         size if size < least => Err(format!("`{text}` is too small: a payload has at least {least} bytes")),

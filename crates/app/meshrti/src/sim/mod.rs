@@ -13,7 +13,7 @@ mod region;
 use clap::Subcommand;
 
 use console::exit::Outcome;
-pub(crate) use federation::{LiveArgs, run_live};
+pub(crate) use federation::{LiveArgs, PairsArgs, run_live, run_pairs};
 pub(crate) use file::{kind_of, options_hint, with_kind};
 
 /// Simulate a network of routers, of SRMP members, or of a cluster, before building it.

@@ -4,7 +4,7 @@ mod check;
 mod shapes;
 
 pub use check::TopologyError;
-pub use shapes::{hypercube, mesh, tree, tree_of_layers};
+pub use shapes::{hypercube, mesh, parent, tree, tree_of_layers};
 
 use crate::client::{ClientFlags, ClientId};
 use crate::memory::MemoryPipe;

@@ -19,22 +19,33 @@ pub fn tree(fan_outs: &[usize]) -> Topology {
 pub fn tree_of_layers(widths: &[usize]) -> Topology {
     let both = ClientFlags::SOURCE | ClientFlags::SINK;
     let mut topology = Topology::graph(1, Vec::new());
-    let mut above = vec![0];
-    for &width in widths {
-        let first = topology.routers.len();
-        for seat in 0..width {
-            let (child, parent) = (first + seat, above[seat * above.len() / width]);
-            topology.routers.push(Place { role: Role::Plain, process: child });
-            topology.edges.push(Edge {
-                a: End { router: child, flags: both | ClientFlags::UPPER | ClientFlags::PERSISTENT },
-                b: End { router: parent, flags: both },
-                rank: 0,
-            });
-        }
-        above = (first..first + width).collect();
+    let routers = 1 + widths.iter().sum::<usize>();
+    for child in 1..routers {
+        let Some(parent) = parent(widths, child) else { continue };
+        topology.routers.push(Place { role: Role::Plain, process: child });
+        topology.edges.push(Edge {
+            a: End { router: child, flags: both | ClientFlags::UPPER | ClientFlags::PERSISTENT },
+            b: End { router: parent, flags: both },
+            rank: 0,
+        });
     }
-    topology.entries = above;
+    topology.entries = (routers - widths.last().copied().unwrap_or(1)..routers).collect();
     topology
+}
+
+/// The parent of a router in a [`tree_of_layers`]. Routers are numbered layer by layer, and the
+/// root is 0. `None` for the root, and for a number beyond the last layer.
+pub fn parent(widths: &[usize], router: usize) -> Option<usize> {
+    let (mut above, mut first_above) = (1, 0);
+    let mut first = 1;
+    for &width in widths {
+        if (first..first + width).contains(&router) {
+            return Some(first_above + (router - first) * above / width);
+        }
+        (above, first_above) = (width, first);
+        first += width;
+    }
+    None
 }
 
 /// A full mesh of triads (MeshRouter, figure 4): a Primary, a PopUp and a PullDown in each process,
@@ -98,4 +109,21 @@ pub fn hypercube(dimensions: u8) -> Topology {
         }
     }
     Topology::graph(routers, edges)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_routers_of_a_layer_are_spread_over_the_layer_above() {
+        // The root, 2 below it, 5 below these and 20 at the bottom (MeshRouter, figure 9).
+        let widths = [2, 5, 20];
+        let parents: Vec<_> = (0..29).map(|router| parent(&widths, router)).collect();
+        assert_eq!(parents[..8], [None, Some(0), Some(0), Some(1), Some(1), Some(1), Some(2), Some(2)]);
+        assert!((8..28).all(|leaf| parents[leaf] == Some(3 + (leaf - 8) / 4)), "{parents:?}");
+        assert_eq!(parents[28], None, "there are 28 routers");
+        assert_eq!(tree_of_layers(&widths).entries, (8..28).collect::<Vec<_>>());
+        assert_eq!((tree_of_layers(&[]).entries, parent(&[], 1)), (vec![0], None));
+    }
 }

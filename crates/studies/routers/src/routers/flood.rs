@@ -204,23 +204,9 @@ impl Flood {
 
     /// The senders and receivers of all pairs.
     fn partners(&self) -> Vec<(u32, u32)> {
-        // Federates are numbered leaf by leaf. The first of each leaf come first.
-        let (leaves, per_leaf) = (self.leaves(), self.federates_per_leaf());
-        let by_seat = (0..per_leaf).flat_map(|seat| (0..leaves).map(move |leaf| leaf * per_leaf + seat));
         let number = |federate: usize| u32::try_from(federate).unwrap_or(u32::MAX);
-        let mut all: Vec<u32> = by_seat.take(2 * self.pairs).map(number).collect();
-        match self.partners {
-            Partners::Across => all.sort_unstable(),
-            Partners::Anywhere => {
-                let mut rng = self.seed.split("partners").rng();
-                for last in (1..all.len()).rev() {
-                    let bits = u128::from(rng.next_u64());
-                    all.swap(last, ((bits * (last as u128 + 1)) >> 64) as usize); // Fisher and Yates
-                }
-            }
-        }
-        let (first, second) = all.split_at(self.pairs);
-        first.iter().copied().zip(second.iter().copied()).collect()
+        let pairs = partners(self.leaves(), self.federates_per_leaf(), self.pairs, self.partners, self.seed);
+        pairs.into_iter().map(|(sender, receiver)| (number(sender), number(receiver))).collect()
     }
 
     /// The name of a process, for display.
@@ -253,6 +239,31 @@ impl Flood {
         in_range("the number of pairs", 1, super::FEDERATES_MAX / 4, self.pairs)?;
         in_range("a size in bytes", 1, SIZE_BYTES_MAX, self.size)
     }
+}
+
+/// The senders and receivers of so many pairs. Federates are numbered leaf by leaf, `per_leaf` at each
+/// of the `leaves`; pairs take the first federate of each leaf before the second one of any.
+pub fn partners(
+    leaves: usize,
+    per_leaf: usize,
+    pairs: usize,
+    choice: Partners,
+    seed: Seed,
+) -> Vec<(usize, usize)> {
+    let by_seat = (0..per_leaf).flat_map(|seat| (0..leaves).map(move |leaf| leaf * per_leaf + seat));
+    let mut all: Vec<usize> = by_seat.take(2 * pairs).collect();
+    match choice {
+        Partners::Across => all.sort_unstable(),
+        Partners::Anywhere => {
+            let mut rng = seed.split("partners").rng();
+            for last in (1..all.len()).rev() {
+                let bits = u128::from(rng.next_u64());
+                all.swap(last, ((bits * (last as u128 + 1)) >> 64) as usize); // Fisher and Yates
+            }
+        }
+    }
+    let (first, second) = all.split_at(pairs.min(all.len() / 2));
+    first.iter().copied().zip(second.iter().copied()).collect()
 }
 
 /// Executes a flood, until each pair's rate is known.

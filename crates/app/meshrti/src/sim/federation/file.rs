@@ -21,6 +21,9 @@ pub(super) struct Scenario {
     kind: String,
     /// A one-line title.
     pub(super) title: String,
+    /// How many of the largest means of tasks the statistics of all round trips of a size leave out.
+    #[serde(default)]
+    pub(super) discard_largest: usize,
     nodes: Nodes,
     multicast: Option<Groups>,
     #[serde(default)]
@@ -29,12 +32,49 @@ pub(super) struct Scenario {
     tasks: Vec<TaskTable>,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Nodes {
-    count: u16,
+    /// Not of a tree, whose layers say it.
+    count: Option<u16>,
     #[serde(default)]
     joined: JoinedName,
+    /// Number of nodes in each layer of a tree below its root.
+    layers: Option<Vec<usize>>,
+}
+
+impl Nodes {
+    /// Number of nodes, and their topology.
+    ///
+    /// # Errors
+    /// A key that does not belong to the topology, or that is missing.
+    fn joined(&self) -> Result<(u16, Joined), String> {
+        let joined = match (self.joined, &self.layers) {
+            (JoinedName::Tree, Some(layers)) => {
+                let nodes = layers.iter().fold(1, |sum: usize, width| sum.saturating_add(*width));
+                if self.count.is_some() {
+                    return Err(
+                        "[nodes]: leave `count` out: the `layers` of a tree say how many nodes there are"
+                            .to_owned(),
+                    );
+                }
+                return Ok((u16::try_from(nodes).unwrap_or(u16::MAX), Joined::Tree(layers[..].into())));
+            }
+            (JoinedName::Tree, None) => {
+                return Err("[nodes]: `layers` is missing: the number of nodes in each layer of the tree below its root, \
+                            such as [2, 4]"
+                    .to_owned());
+            }
+            (_, Some(_)) => {
+                return Err("[nodes]: `layers` belongs to `joined = \"tree\"`".to_owned());
+            }
+            (JoinedName::Chain, None) => Joined::Chain,
+            (JoinedName::Star, None) => Joined::Star,
+            (JoinedName::Mesh, None) => Joined::Mesh,
+        };
+        let count = self.count.ok_or("[nodes]: `count` is missing: the number of nodes")?;
+        Ok((count, joined))
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -43,6 +83,7 @@ enum JoinedName {
     #[default]
     Chain,
     Star,
+    Tree,
     Mesh,
 }
 
@@ -199,14 +240,6 @@ impl Scenario {
         }
     }
 
-    fn joined(&self) -> Joined {
-        match self.nodes.joined {
-            JoinedName::Chain => Joined::Chain,
-            JoinedName::Star => Joined::Star,
-            JoinedName::Mesh => Joined::Mesh,
-        }
-    }
-
     /// The federation for the simulator. `folder` is the folder of the file. `model` replaces the
     /// host model that the file names.
     ///
@@ -226,9 +259,10 @@ impl Scenario {
         let mut workloads = Vec::new();
         let work =
             self.tasks.iter().map(|task| task.work(folder, &mut workloads)).collect::<Result<_, _>>()?;
+        let (nodes, joined) = self.nodes.joined()?;
         let federation = Federation {
-            nodes: self.nodes.count,
-            joined: self.joined(),
+            nodes,
+            joined,
             multicast: self.multicast.map(Groups::multicast),
             work,
             workloads,

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::file::Scenario;
 use super::folder_of;
+use super::of_all::{self, OfAll};
 use super::plan::live_plan;
 use super::results::size_bytes;
 use crate::bench::{failure, launcher};
@@ -67,7 +68,8 @@ pub(crate) async fn run_live(args: &LiveArgs) -> Outcome {
         None
     };
     let simulated = if args.sim { Some(super::simulate(&federation, |_| ())?) } else { None };
-    let lines = lines(&federation, measured.as_ref(), simulated.as_ref());
+    let mut lines = lines(&federation, measured.as_ref(), simulated.as_ref());
+    lines.extend(lines_of_all(&federation, measured.as_ref(), simulated.as_ref(), scenario.discard_largest));
     let mut report = Report::new("bench federation", 1);
     lines.iter().for_each(|line| report.row(line.row()));
     report.note(scenario.title.clone());
@@ -122,6 +124,35 @@ fn lines(federation: &Federation, measured: Option<&Measured>, simulated: Option
         lines.extend(lines_of_groups(measured, simulated));
     }
     lines
+}
+
+/// Mean and standard deviation over all tasks of the same kind and size.
+fn lines_of_all(
+    federation: &Federation,
+    measured: Option<&Measured>,
+    simulated: Option<&Simulated>,
+    discard_largest: usize,
+) -> Vec<Line> {
+    let line = |group: OfAll| {
+        let live = measured
+            .and_then(|measured| group.of(|task| measured.done[task].mean_us.or(measured.done[task].per_s)));
+        let sim = simulated.and_then(|simulated| {
+            let is_flood = |done: &hostsim::Done| matches!(done.work.task, Task::Flood { .. });
+            group.of(|task| {
+                let done = &simulated.done[task];
+                if is_flood(done) { Some(done.per_s()) } else { done.mean_us() }
+            })
+        });
+        let std = if group.what == "mean_us" { "std_us" } else { "std_per_s" };
+        [(group.what, 0), (std, 1)].map(|(what, at)| Line {
+            task: None,
+            what,
+            size_bytes: Some(group.size_bytes),
+            measured: live.map(|both| both[at]),
+            simulated: sim.map(|both| both[at]),
+        })
+    };
+    of_all::groups(&federation.work, discard_largest).into_iter().flat_map(line).collect()
 }
 
 /// The traffic of groups, and that of links.
@@ -192,7 +223,7 @@ fn table(lines: &[Line]) -> String {
     let mut table = Table::new(["task", "payload", "what", "measured", "simulated", "error %"]);
     for line in lines {
         table.line([
-            line.task.map_or_else(|| "-".to_owned(), |task| task.to_string()),
+            line.task.map_or_else(|| "all".to_owned(), |task| task.to_string()),
             line.size_bytes.map_or_else(|| "-".to_owned(), |bytes| size::name(bytes as usize)),
             line.what.to_owned(),
             or_dash(line.measured),

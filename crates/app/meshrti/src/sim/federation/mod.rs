@@ -6,6 +6,8 @@ mod file;
 mod groups;
 mod hosts;
 mod live;
+mod of_all;
+mod pairs;
 mod plan;
 mod results;
 mod rounds;
@@ -23,6 +25,7 @@ use experiment::{RunFlags, Settings, interrupt, seed_of};
 use file::Scenario;
 
 pub(crate) use live::{LiveArgs, run_live};
+pub(crate) use pairs::{PairsArgs, run_pairs};
 
 /// The value of `kind` in files of such scenarios.
 pub(super) const KIND: &str = "federation";
@@ -76,6 +79,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     report.seed(settings.seed);
     let rows = results::rows(name, &federation, &outcomes);
     let mut notes = results::notes(&scenario.title, &federation, &outcomes);
+    notes.extend(results::notes_of_all(&federation, &outcomes, scenario.discard_largest));
     if outcomes.len() < replications {
         notes.push(format!("stopped: {} of {replications} replications", outcomes.len()));
     } else if interrupt::is_stopped() {

@@ -16,9 +16,13 @@ pub(super) fn live_plan(federation: &Federation) -> Result<live::Plan, String> {
     }
     let work =
         (0..federation.work.len()).map(|task| live_work(federation, task)).collect::<Result<_, _>>()?;
-    let joined = match federation.joined {
+    let joined = match &federation.joined {
         Joined::Chain => bench::Joined::Chain,
         Joined::Star => bench::Joined::Star,
+        tree @ Joined::Tree(_) => {
+            let parents = (1..usize::from(federation.nodes)).filter_map(|node| tree.target(node));
+            bench::Joined::Tree(parents.collect())
+        }
         Joined::Mesh => bench::Joined::Mesh,
     };
     let cores = federation.pinned.then(|| cores(federation));

@@ -3,6 +3,7 @@
 use hostsim::{Done, Federation, Placement, Report, Task, Work, quantile_us};
 use serde_json::{Value, json};
 
+use super::of_all::{self, OfAll};
 use console::size;
 use console::table::{Table, figure, or_dash};
 
@@ -184,6 +185,21 @@ pub(super) fn notes(title: &str, federation: &Federation, runs: &[Report]) -> Ve
     }
     notes.push(format!("digest {}", first.digest));
     notes
+}
+
+/// Statistics over all tasks of the same kind and size, each over all runs.
+pub(super) fn notes_of_all(federation: &Federation, runs: &[Report], discard_largest: usize) -> Vec<String> {
+    let value = |task: usize| {
+        let pooled = pooled(task, runs)?;
+        if let Task::Flood { .. } = pooled.work.task { Some(pooled.per_s) } else { pooled.mean_us() }
+    };
+    let note = |group: &OfAll| {
+        let [mean, std] = group.of(value)?;
+        let (count, name, what) = (group.tasks.len(), group.name, group.what);
+        let size = size::name(group.size_bytes as usize);
+        Some(format!("all {count} {name} of {size}: {what} {} ± {}", figure(mean), figure(std)))
+    };
+    of_all::groups(&federation.work, discard_largest).iter().filter_map(note).collect()
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ fn federation(text: &str) -> Result<Federation, String> {
 #[test]
 fn a_file_is_a_federation_and_a_plan() {
     let federation = federation(TEXT).unwrap();
-    assert_eq!((federation.nodes, federation.joined), (3, Joined::Star));
+    assert_eq!((federation.nodes, &federation.joined), (3, &Joined::Star));
     assert_eq!(federation.hosts, HostModel::EXAMPLE);
     let trips = Task::RoundTrips { count: 100, warm_up: 50 };
     assert_eq!(federation.work[0], Work { task: trips, size_bytes: 64, from: 1, to: vec![2] });
@@ -41,6 +41,22 @@ fn a_file_is_a_federation_and_a_plan() {
     assert_eq!(plan.nodes, 3);
     let flood = live::Task::Flood { count: 1_000, subscribers: 5 };
     assert_eq!(plan.work[1], live::Work { task: flood, size: 1_024, from: 0, to: vec![2] });
+}
+
+#[test]
+fn a_tree_has_layers() {
+    let tree = TEXT.replace("count = 3\njoined = \"star\"", "joined = \"tree\"\nlayers = [1, 3]");
+    let federation = federation(&tree).unwrap();
+    assert_eq!((federation.nodes, &federation.joined), (5, &Joined::Tree([1, 3].into())));
+    assert_eq!(live_plan(&federation).unwrap().joined, bench::Joined::Tree([0, 1, 1, 1].into()));
+    let say = |from: &str, to: &str| super::tests::federation(&tree.replacen(from, to, 1)).unwrap_err();
+    assert!(say("layers = [1, 3]", "").contains("`layers` is missing"));
+    assert!(say("[1, 3]", "[1, 3]\ncount = 5").contains("leave `count` out"));
+    assert!(say("[1, 3]", "[1, 0, 3]").contains("the number of nodes in a layer must be from 1"));
+    assert!(say("[1, 3]", "[1, 3000]").contains("the number of nodes must be from 1 to 1000"));
+    assert!(say("\"tree\"", "\"star\"").contains("`layers` belongs to"));
+    let none = TEXT.replace("count = 3\n", "");
+    assert!(super::tests::federation(&none).unwrap_err().contains("`count` is missing"));
 }
 
 #[test]
@@ -65,7 +81,8 @@ fn mistakes_are_reported() {
     assert!(say("count = 3", "count = 0").contains("the number of nodes must be from 1"));
     assert!(say("to = 2", "to = 3").contains("task 1 is at node 3, but nodes are numbered from 0 to 2"));
     assert!(say("\"64B\"", "64").contains("the unit is missing"));
-    assert!(say("\"64B\"", "\"8B\"").contains("must be from 16 to 1048576, not 8"));
+    assert!(say("\"64B\"", "\"7B\"").contains("must be from 8 to 1048576, not 7"));
+    assert!(say("\"1KiB\"", "\"8B\"").contains("must be from 16 to 1048576, not 8"));
     assert!(say("subscribers", "subscriber").contains("unknown field `subscriber`"));
     assert!(say("round-trips", "trips").contains("unknown variant `trips`"));
     assert!(say("joined = \"star\"", "joined = \"ring\"").contains("unknown variant `ring`"));
