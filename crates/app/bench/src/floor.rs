@@ -33,7 +33,8 @@ pub struct Floor {
 
 impl Floor {
     /// Starts a chain of `links` + 1 relays and the far end. The link behind the first relay crosses
-    /// the first of `lines`, and so on; further links, and links without one, are bare.
+    /// the first of `lines`, and so on; further links, and those with a line that changes nothing, are
+    /// bare.
     ///
     /// # Errors
     /// The system cannot start a process or open a socket.
@@ -43,7 +44,8 @@ impl Floor {
         let mut relays = vec![relay];
         let mut last = near.clone();
         for link in 0..links {
-            let words = role::relay(Some(&last), lines.get(link));
+            let words =
+                role::relay(Some(&last), lines.get(link).filter(|line| **line != LineSpec::default()));
             let (relay, words) = launcher.start(&words).await?;
             last = words.first().cloned().unwrap_or_default();
             relays.push(relay);

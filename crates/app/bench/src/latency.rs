@@ -71,6 +71,8 @@ pub struct Latency {
     pub server: String,
     /// Links between its nodes that a message crosses.
     pub links: usize,
+    /// The emulated line between the server and the federates that answer.
+    pub line: Option<String>,
     /// How messages travelled.
     pub way: Way,
     /// Number of other objects that existed.
@@ -95,6 +97,7 @@ impl Latency {
         Self {
             server: ring.server.address().to_owned(),
             links: ring.server.links(),
+            line: ring.server.line(),
             way: ring.way,
             objects,
             rounds: Rounds::new(size),
@@ -121,7 +124,8 @@ pub async fn measure(
     plan: &Plan,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Vec<Latency>, BenchError> {
-    let mut floor = Floor::start(launcher, server.links(), &plan.lines).await?;
+    let (links, lines) = server.floor_lines(&plan.lines);
+    let mut floor = Floor::start(launcher, links, &lines).await?;
     let federation = federation_name("latency");
     let mut rings = Vec::new();
     for server in std::iter::once(server).chain(beside) {

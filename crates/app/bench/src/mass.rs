@@ -57,6 +57,8 @@ pub struct Mass {
     pub in_flight: InFlight,
     /// Links between nodes that a message crosses.
     pub links: usize,
+    /// The emulated line between the server and the federates that answer.
+    pub line: Option<String>,
     /// The round trips of each run.
     pub runs: Vec<Rounds>,
     /// Answers per second in each run.
@@ -88,7 +90,8 @@ pub async fn measure(
     plan: &Plan,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Vec<Mass>, BenchError> {
-    let mut floor = Floor::start(launcher, server.links(), &[]).await?;
+    let (links, lines) = server.floor_lines(&[]);
+    let mut floor = Floor::start(launcher, links, &lines).await?;
     let all = (plan.ways.len() * plan.objects.len() * plan.in_flight.len()) as u64 * plan.runs;
     let (mut results, mut done) = (Vec::new(), 0);
     for &objects in &plan.objects {
@@ -122,6 +125,7 @@ impl Mass {
             objects,
             in_flight,
             links: server.links(),
+            line: server.line(),
             runs: Vec::new(),
             answers_per_s: Vec::new(),
             floor: None,

@@ -7,6 +7,10 @@ use crate::process::{Launcher, PATIENCE, Process};
 use crate::role;
 use crate::status::report;
 use crate::usage;
+use wan::LineSpec;
+
+/// The port of the Federate Protocol over plain TCP.
+const DEFAULT_PORT: u16 = 15_164;
 
 /// The server under test: one that the benchmark starts in a process of its own, a network of such
 /// nodes, or any other server.
@@ -17,6 +21,16 @@ pub struct Server {
     own: Vec<Process>,
     /// Number of links between the first and the last.
     links: usize,
+    /// An emulated line in front of the last one.
+    line: Option<Line>,
+}
+
+/// A relay that passes bytes on over an emulated line.
+#[derive(Debug)]
+struct Line {
+    _relay: Process,
+    address: String,
+    spec: LineSpec,
 }
 
 impl Server {
@@ -55,7 +69,7 @@ impl Server {
             let launcher = launcher.on_core(cores.first().copied());
             let (process, words) = launcher.start(&role::server()).await?;
             let address = words.first().cloned().unwrap_or_default();
-            return Ok(Self { addresses: vec![address], own: vec![process], links: 0 });
+            return Ok(Self { addresses: vec![address], own: vec![process], links: 0, line: None });
         }
         let groups = groups.map(Groups::url).transpose()?;
         let (mut own, mut addresses) = (Vec::new(), Vec::new());
@@ -75,12 +89,12 @@ impl Server {
             own.push(process);
         }
         let links = addresses.len() - 1;
-        Ok(Self { addresses, own, links })
+        Ok(Self { addresses, own, links, line: None })
     }
 
     /// A running server at `HOST` or `HOST:PORT`.
     pub fn at(address: impl Into<String>) -> Self {
-        Self { addresses: vec![address.into()], own: Vec::new(), links: 0 }
+        Self { addresses: vec![address.into()], own: Vec::new(), links: 0, line: None }
     }
 
     /// Two running nodes of one network, one for each federate of a pair. The first is asked how many
@@ -88,7 +102,29 @@ impl Server {
     pub async fn between(address: impl Into<String>, far_address: impl Into<String>) -> Self {
         let (address, far) = (address.into(), far_address.into());
         let links = links_between(&address, &far).await.unwrap_or(1);
-        Self { addresses: vec![address, far], own: Vec::new(), links }
+        Self { addresses: vec![address, far], own: Vec::new(), links, line: None }
+    }
+
+    /// The same with an emulated line between it and the other federate of a pair: that federate
+    /// connects to a relay, whose connection to the server crosses the line.
+    ///
+    /// # Errors
+    /// The server is not reached over plain TCP, or the system cannot start a process.
+    pub async fn behind(self, launcher: &Launcher, spec: &LineSpec) -> Result<Self, BenchError> {
+        let far = self.far_address();
+        let onward = match far.split_once("://") {
+            None => far,
+            Some(("tcp", rest)) => rest,
+            Some(_) => {
+                return Err(BenchError::Unusable(format!("{far}: an emulated line carries plain TCP only")));
+            }
+        };
+        let has_port = onward.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+        let onward = if has_port { onward.to_owned() } else { format!("{onward}:{DEFAULT_PORT}") };
+        let (relay, words) = launcher.start(&role::relay(Some(&onward), Some(spec))).await?;
+        let address = words.first().cloned().unwrap_or_default();
+        let line = Some(Line { _relay: relay, address, spec: spec.clone() });
+        Ok(Self { line, ..self })
     }
 
     /// Its address for federates: `HOST` or `HOST:PORT`.
@@ -106,15 +142,32 @@ impl Server {
         self.addresses.get(node).map(String::as_str)
     }
 
-    /// The address for the other federate of a pair: another node, or the same as
-    /// [`Server::address`].
+    /// The address for the other federate of a pair: another node, that of an emulated line, or the
+    /// same as [`Server::address`].
     pub fn far_address(&self) -> &str {
-        &self.addresses[self.addresses.len() - 1]
+        match &self.line {
+            Some(line) => &line.address,
+            None => &self.addresses[self.addresses.len() - 1],
+        }
     }
 
     /// Number of links on the path between the two.
     pub fn links(&self) -> usize {
         self.links
+    }
+
+    /// The emulated line in front of the other federate, as a text.
+    pub fn line(&self) -> Option<String> {
+        self.line.as_ref().map(|line| line.spec.to_string())
+    }
+
+    /// The number of hops between the relays of a floor with the same path, and their emulated lines:
+    /// those of the links of the server, and behind them that in front of the other federate.
+    pub(crate) fn floor_lines(&self, lines: &[LineSpec]) -> (usize, Vec<LineSpec>) {
+        let mut lines = lines.to_vec();
+        lines.resize(self.links, LineSpec::default());
+        lines.extend(self.line.as_ref().map(|line| line.spec.clone()));
+        (self.links + usize::from(self.line.is_some()), lines)
     }
 
     /// Processor time of all its nodes together, in seconds, if the benchmark started it and the

@@ -78,6 +78,29 @@ fn several_consumers_decode_and_encode() {
     assert_eq!(odd.status.code(), Some(2));
 }
 
+/// The federates that answer, and the far end of the floor, are behind a line of 10 ms: nobody can
+/// answer within 20 ms.
+#[test]
+fn an_emulated_line_lies_between_the_server_and_those_who_answer() {
+    let line =
+        ["--line", "delay=10ms,rate=155Mbit/s", "--samples", "4", "--warm-up", "1", "--consumers", "2"];
+    let of = |test: &[&str]| report(&[test, &line[..]].concat());
+    let latency = of(&["latency", "--size", "128", "--slices", "2", "--nodes", "2"]);
+    let mass = of(&["mass", "--objects", "3", "--runs", "2", "--in-flight", "1"]);
+    for report in [&latency, &mass] {
+        let row = &report["rows"][0];
+        assert!(row["line"].as_str().is_some_and(|line| line.contains("delay=10ms")), "{row}");
+        assert!(row["min_us"].as_f64().is_some_and(|us| us >= 20_000.0), "{row}");
+    }
+    assert!(latency["rows"][0]["floor_p50_us"].as_f64().is_some_and(|us| us >= 20_000.0), "{latency}");
+    assert_eq!(latency["rows"][0]["links"], 1);
+    assert!(latency["machine"]["affinity"].is_string() || cfg!(not(target_os = "linux")), "{latency}");
+    let encrypted = meshrti(&["bench", "latency", "--server", "tls://localhost:9", "--line", "delay=1ms"]);
+    assert_eq!(encrypted.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&encrypted.stderr);
+    assert!(said.contains("tls://localhost:9: an emulated line carries plain TCP only"), "{said}");
+}
+
 #[test]
 fn very_many_objects_are_mirrored_and_answered() {
     let report = report(&[

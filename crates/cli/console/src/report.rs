@@ -143,6 +143,7 @@ fn machine() -> Value {
         "os": std::env::consts::OS,
         "arch": std::env::consts::ARCH,
         "cores": cores,
+        "affinity": field_of("/proc/self/status", "Cpus_allowed_list"),
         "cpu": field_of("/proc/cpuinfo", "model name"),
         "kernel": first_line_of("/proc/sys/kernel/osrelease"),
         "memory_bytes": field_of("/proc/meminfo", "MemTotal")

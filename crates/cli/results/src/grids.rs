@@ -361,6 +361,9 @@ fn order(row: &Row) -> String {
     if row.consumers > 1 {
         text.push_str(&format!(", {} consumers", row.consumers));
     }
+    if let Some(line) = &row.line {
+        text.push_str(&format!(", behind {line}"));
+    }
     text
 }
 

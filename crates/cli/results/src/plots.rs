@@ -121,6 +121,7 @@ fn latency(files: &[(String, Results)]) -> Chart {
         words.extend((row.encoding != "opaque").then(|| row.encoding.clone()));
         words.extend((row.objects > 0).then(|| format!("{} objects", row.objects)));
         words.extend((row.consumers > 1).then(|| format!("{} consumers", row.consumers)));
+        words.extend(row.line.as_ref().map(|line| format!("behind {line}")));
         words.extend(row.rate_per_s.map(|rate| format!("{rate}/s")));
         words.join(", ")
     });

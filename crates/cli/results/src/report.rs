@@ -126,6 +126,7 @@ pub fn csv(files: &[(String, Results)]) -> String {
         "in_flight",
         "rate_per_s",
         "links",
+        "line",
         "server",
         "outcome",
         "reason",
@@ -144,7 +145,7 @@ pub fn csv(files: &[(String, Results)]) -> String {
     text
 }
 
-fn csv_settings(file: &str, row: &Row) -> [String; 18] {
+fn csv_settings(file: &str, row: &Row) -> [String; 19] {
     let outcome = serde_json::to_value(row.outcome).ok();
     [
         file.to_owned(),
@@ -160,6 +161,7 @@ fn csv_settings(file: &str, row: &Row) -> [String; 18] {
         row.in_flight.clone(),
         row.rate_per_s.map(|rate| rate.to_string()).unwrap_or_default(),
         row.links.to_string(),
+        row.line.clone().unwrap_or_default(),
         row.server.clone().unwrap_or_default(),
         outcome.and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default(),
         row.reason.clone().unwrap_or_default(),

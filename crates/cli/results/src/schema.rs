@@ -53,6 +53,9 @@ pub struct Row {
     pub rate_per_s: Option<f64>,
     /// Links between nodes that a message crosses.
     pub links: u64,
+    /// The emulated line between the server and the federates that answer.
+    #[serde(default)]
+    pub line: Option<String>,
     /// The address of the server, if the benchmark did not start it.
     pub server: Option<String>,
     /// The end of the measurement.
@@ -122,6 +125,7 @@ impl Row {
             in_flight: self.in_flight.clone(),
             rate_per_s: self.rate_per_s.map(|rate| rate.to_string()).unwrap_or_default(),
             links: self.links,
+            line: self.line.clone().unwrap_or_default(),
         }
     }
 
@@ -155,6 +159,7 @@ pub struct Case {
     in_flight: String,
     rate_per_s: String,
     links: u64,
+    line: String,
 }
 
 /// In words, for people; settings that most rows share are left out.
@@ -189,6 +194,9 @@ impl std::fmt::Display for Case {
         }
         if self.links > 0 {
             write!(f, ", {} links", self.links)?;
+        }
+        if !self.line.is_empty() {
+            write!(f, ", behind {}", self.line)?;
         }
         Ok(())
     }
@@ -234,6 +242,9 @@ pub struct Machine {
     pub arch: Option<String>,
     /// Processors that the benchmark could use.
     pub cores: Option<u64>,
+    /// Their numbers, such as `0-1`: fewer than the machine has if the benchmark was pinned.
+    #[serde(default)]
+    pub affinity: Option<String>,
     /// The name of the processor.
     pub cpu: Option<String>,
     /// The release of the kernel.
@@ -345,6 +356,7 @@ pub(crate) mod tests {
             in_flight: if test == "mass" { "100" } else { "1" }.to_owned(),
             rate_per_s: None,
             links: 0,
+            line: None,
             server: None,
             outcome: Outcome::Measured,
             reason: None,
@@ -390,6 +402,7 @@ pub(crate) mod tests {
             kernel: Some("6.18".to_owned()),
             memory_bytes: Some(8 << 30),
             governor: None,
+            affinity: None,
             load: Some(0.5),
         };
         results

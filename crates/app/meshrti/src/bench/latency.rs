@@ -21,6 +21,7 @@ Examples:
   meshrti bench latency --size 16 --objects 10,100000     the cost of objects that exist
   meshrti bench latency --against paper --size 128 --ddm off,one-region
   meshrti bench latency --rate 5000 --size 128            updates that do not wait
+  meshrti bench latency --line delay=8ms,rate=155Mbit/s   as if over the network of the paper
   meshrti bench latency --server tcp://sim-host --beside tls://sim-host    the price of encryption
 
 BMLatency of the RTI benchmark suite: a federate updates an object with data and a time stamp, a federate in another \
@@ -62,7 +63,7 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: &Args) -> Outcome {
     let launcher = launcher()?;
-    let server = args.target.server(&launcher).await?;
+    let server = args.way.server(&args.target, &launcher).await?;
     let mut objects = args.objects.clone();
     objects.sort_unstable();
     let plan = Plan {

@@ -67,7 +67,7 @@ a relay.";
 
 pub(in crate::bench) async fn run(args: &Args) -> Outcome {
     let launcher = launcher()?;
-    let server = args.target.server(&launcher).await?;
+    let server = args.way.server(&args.target, &launcher).await?;
     let plan = Plan {
         ways: args.way.ways(&[Kind::Update], &[args.size])?,
         consumers: args.way.consumers(),

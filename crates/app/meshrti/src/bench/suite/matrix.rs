@@ -12,7 +12,7 @@ use serde_json::json;
 use self::file::{Cell, Matrix, Test};
 use super::ping::loop_of;
 use super::report::{read_folder, write};
-use super::{command_line, latency_rows, mass_rows, method, notes};
+use super::{behind, command_line, latency_rows, mass_rows, method, notes};
 use crate::bench::{Target, failure, launcher};
 use console::exit::{Failure, Outcome, Status, say};
 use console::progress::Progress;
@@ -120,7 +120,7 @@ fn is_done(path: &Path, cell: &Cell) -> bool {
 async fn measure(launcher: &Launcher, args: &Args, cell: &Cell, mut progress: impl FnMut(f64)) -> Vec<Row> {
     let progress = |done: u64, all: u64| progress(done as f64 / all.max(1) as f64);
     let measured = async {
-        let server = args.target.server(launcher).await?;
+        let server = behind(args.target.server(launcher).await?, cell.line().as_ref(), launcher).await?;
         match cell.test {
             Test::Mass => {
                 let plan = mass::Plan { patience: args.patience, ..cell.mass_plan() };

@@ -11,11 +11,12 @@ use std::time::Duration;
 
 use bench::exchange::harness_us;
 use bench::exchange::way::{Ddm, Encoding, Kind, Order, Transport, Way};
+use bench::{Launcher, Server};
 use results::grids::{self, Grid};
 use results::schema::Method;
 use results::{Outcome as RowOutcome, Row};
 
-use super::Target;
+use super::{Target, failure};
 use console::exit::{Failure, Outcome, Status, say};
 use console::report::{JsonFlag, load};
 
@@ -47,6 +48,9 @@ pub(super) struct WayFlags {
     /// Federates that answer each message
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=100))]
     consumers: u16,
+    /// An emulated line between the server and the federates that answer, such as `delay=8ms,rate=155Mbit/s`; the floor has it too
+    #[arg(long, value_name = "OPTIONS")]
+    line: Option<wan::LineSpec>,
     /// Longest silence of a server that may still mean work
     #[arg(long, default_value = "60s", value_parser = humantime::parse_duration)]
     pub(super) patience: Duration,
@@ -77,6 +81,23 @@ impl WayFlags {
     /// Federates that answer each message.
     pub(super) fn consumers(&self) -> usize {
         self.consumers.into()
+    }
+
+    /// The server, behind the emulated line if there is one.
+    pub(super) async fn server(&self, target: &Target, launcher: &Launcher) -> Result<Server, Failure> {
+        behind(target.server(launcher).await?, self.line.as_ref(), launcher).await
+    }
+}
+
+/// The server, behind an emulated line if there is one.
+async fn behind(
+    server: Server,
+    line: Option<&wan::LineSpec>,
+    launcher: &Launcher,
+) -> Result<Server, Failure> {
+    match line {
+        None => Ok(server),
+        Some(line) => server.behind(launcher, line).await.map_err(failure),
     }
 }
 

@@ -49,7 +49,7 @@ pub(in crate::bench) struct Args {
 
 pub(in crate::bench) async fn run(args: &Args) -> Outcome {
     let launcher = launcher()?;
-    let server = args.target.server(&launcher).await?;
+    let server = args.way.server(&args.target, &launcher).await?;
     let plan = Plan {
         ways: args.way.ways(&args.kind, &args.sizes)?,
         consumers: args.way.consumers(),

@@ -30,6 +30,7 @@ fn row(test: &str, (way, consumers): (Way, usize), target: &Target, failure: Opt
         in_flight: "1".to_owned(),
         rate_per_s: None,
         links: target.links(),
+        line: None,
         server: target.server.clone(),
         outcome,
         reason: failure.cloned(),
@@ -60,6 +61,7 @@ pub(in crate::bench) fn latency_rows(
     let of = |latency: &Latency| {
         let mut row = row(test, (latency.way, plan.consumers), target, latency.failure.as_ref());
         row.links = latency.links as u64;
+        row.line.clone_from(&latency.line);
         row.objects = latency.objects as u64;
         row.size_bytes = latency.rounds.size_bytes() as u64;
         row.lost = latency.lost;
@@ -85,6 +87,7 @@ pub(in crate::bench) fn mass_rows(target: &Target, plan: &mass::Plan, results: &
     let of = |mass: &Mass| {
         let mut row = row("mass", (mass.way, plan.consumers), target, mass.failure.as_ref());
         row.links = mass.links as u64;
+        row.line.clone_from(&mass.line);
         row.objects = mass.objects as u64;
         row.size_bytes = plan.size as u64;
         row.lost = mass.lost;

@@ -6,6 +6,7 @@ use bench::exchange::InFlight;
 use bench::exchange::way::{Ddm, Encoding, Kind, Order, Transport, Way};
 use bench::{latency, mass};
 use serde::{Deserialize, Serialize};
+use wan::LineSpec;
 
 use crate::bench::size;
 
@@ -48,8 +49,8 @@ pub(super) struct Matrix {
     blocks: Vec<Block>,
 }
 
-/// A block of cells: one for each combination of an entry of `objects`, of `sizes`, of `rates` and of `consumers`. The
-/// other lists take turns within a cell.
+/// A block of cells: one for each combination of an entry of `objects`, of `sizes`, of `rates`, of `consumers` and of
+/// `lines`. The other lists take turns within a cell.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Block {
@@ -74,6 +75,9 @@ struct Block {
     encoding: Vec<String>,
     #[serde(default = "one")]
     consumers: Vec<usize>,
+    /// Emulated lines between the server and the federates that answer; an empty one is none.
+    #[serde(default = "no_line")]
+    lines: Vec<String>,
     #[serde(default = "thousand")]
     samples: u64,
     #[serde(default = "hundred")]
@@ -110,6 +114,10 @@ fn one() -> Vec<usize> {
     vec![1]
 }
 
+fn no_line() -> Vec<String> {
+    vec![String::new()]
+}
+
 const fn thousand() -> u64 {
     1_000
 }
@@ -130,6 +138,9 @@ pub(super) struct Cell {
     size_bytes: usize,
     pub(super) rate: Option<f64>,
     pub(super) consumers: usize,
+    /// Not there where there is none, as in results of earlier versions.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    line: String,
     in_flight: Vec<String>,
     ways: Vec<String>,
     samples: u64,
@@ -174,6 +185,9 @@ impl Block {
         self.sizes.iter().try_for_each(|text| size::parse_data(text).map(drop))?;
         self.rates.iter().try_for_each(|rate| size::parse_rate(&rate.to_string()).map(drop))?;
         self.in_flight.iter().try_for_each(|text| crate::bench::suite::mass::in_flight(text).map(drop))?;
+        for line in self.lines.iter().filter(|line| !line.is_empty()) {
+            line.parse::<LineSpec>().map_err(|error| format!("`lines` has `{line}`: {error}"))?;
+        }
         self.kinds.iter().try_for_each(|text| text.parse::<Kind>().map(drop))?;
         self.ddm.iter().try_for_each(|text| text.parse::<Ddm>().map(drop))?;
         self.transport.iter().try_for_each(|text| text.parse::<Transport>().map(drop))?;
@@ -209,18 +223,20 @@ impl Block {
         for &objects in objects {
             for size_bytes in self.size_bytes() {
                 for &rate in &rates {
-                    settings.extend(
-                        self.consumers.iter().map(|consumers| (objects, size_bytes, rate, *consumers)),
-                    );
+                    for line in &self.lines {
+                        let of = |consumers: &usize| (objects, size_bytes, rate, *consumers, line.clone());
+                        settings.extend(self.consumers.iter().map(of));
+                    }
                 }
             }
         }
-        let cell = |(objects, size_bytes, rate, consumers)| Cell {
+        let cell = |(objects, size_bytes, rate, consumers, line)| Cell {
             test: self.test,
             objects,
             size_bytes,
             rate,
             consumers,
+            line,
             in_flight: if self.test == Test::Mass { self.in_flight.clone() } else { Vec::new() },
             ways: self.ways(),
             samples: self.samples,
@@ -271,6 +287,9 @@ impl Cell {
         if let Some(rate) = self.rate {
             name.push_str(&format!("-{rate}-per-s"));
         }
+        if !self.line.is_empty() {
+            name.push_str("-line");
+        }
         name
     }
 
@@ -281,6 +300,11 @@ impl Cell {
         let kib = 1 + (self.size_bytes >> 14) as u64;
         let rounds = self.runs * self.samples * cases + self.runs * sweeps * self.objects as u64;
         rounds * kib * self.consumers as u64 + 4 * (self.objects * self.ways.len()) as u64
+    }
+
+    /// The emulated line, which [`Block::check`] has checked.
+    pub(super) fn line(&self) -> Option<LineSpec> {
+        self.line.parse().ok().filter(|_| !self.line.is_empty())
     }
 
     /// How messages travel.
@@ -332,6 +356,18 @@ mod tests {
         assert!(cells.iter().all(|cell| cell.ways().len() == cell.ways.len() && cell.work() > 0));
     }
 
+    /// Results from before there were lines are those of a cell without one.
+    #[test]
+    fn a_cell_without_a_line_does_not_speak_of_it() {
+        let text = "title = \"t\"\n[[cells]]\ntest = \"ping\"\nlines = [\"\", \"delay=8ms\"]\nruns = 2";
+        let cells = Matrix::read(text).expect("it is well-formed").cells();
+        assert_eq!(cells.iter().map(Cell::name).collect::<Vec<_>>(), ["ping-128B", "ping-128B-line"]);
+        let lines: Vec<_> = cells.iter().map(|cell| serde_json::json!(cell).get("line").cloned()).collect();
+        assert_eq!(lines, [None, Some("delay=8ms".into())]);
+        assert_eq!(cells[0].line(), None);
+        assert_eq!(cells[1].line().expect("it has one").delay.as_millis(), 8);
+    }
+
     #[test]
     fn a_wrong_value_is_told_with_its_place() {
         let error = |cells: &str| {
@@ -350,6 +386,8 @@ mod tests {
         );
         assert!(error("test = \"latency\"\nconsumers = [0]").contains("1 to 100"));
         assert!(error("test = \"latency\"\nruns = 0").contains("at least 1"));
+        let line = error("test = \"latency\"\nlines = [\"\", \"delay=soon\"]");
+        assert!(line.contains("`lines` has `delay=soon`"), "{line}");
         assert!(Matrix::read("title = \"t\"\ncells = []").unwrap_err().to_string().contains("no cells"));
     }
 }
