@@ -32,6 +32,7 @@ pub mod cores;
 pub mod entities;
 mod error;
 pub mod exchange;
+pub mod fanin;
 pub mod fanout;
 pub mod federation;
 pub mod floor;

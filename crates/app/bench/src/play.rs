@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::time::Instant;
 
 use federate::{Callback, Federate};
 use node::config::network::Topology;
@@ -166,7 +167,8 @@ async fn play_echo(server: String, federation: String) -> Result<(), BenchError>
     }
 }
 
-/// Floods: `flood SIZE COUNT` is answered by `sent COUNT FAILED`.
+/// Floods: `flood SIZE COUNT` is answered by `sent COUNT FAILED SECONDS`, the time until the server had
+/// taken all of them.
 async fn play_publisher(server: String, federation: String) -> Result<(), BenchError> {
     let mut orders = orders();
     let member = Member::join(&server, &federation).await?;
@@ -179,11 +181,12 @@ async fn play_publisher(server: String, federation: String) -> Result<(), BenchE
     while let Some(order) = orders.recv().await {
         let [_, size, count] = &order[..] else { continue };
         let count = number(count)?;
+        let begun = Instant::now();
         flood(&updates, object, ping, number(size)?, count).await?;
         // Failures are reported as a number; they are no error of this process.
         let _ = updates.drained().await;
         let failures = updates.counts().failed;
-        print_line(&format!("sent {count} {}", failures - failed));
+        print_line(&format!("sent {count} {} {}", failures - failed, begun.elapsed().as_secs_f64()));
         failed = failures;
     }
     Ok(())

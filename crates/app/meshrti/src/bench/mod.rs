@@ -1,5 +1,6 @@
 //! `meshrti bench`: measure a server against the floor of the bare network.
 
+mod fanin;
 mod fanout;
 mod floor;
 mod grants;
@@ -62,6 +63,8 @@ enum What {
     Report(suite::report::Args),
     /// One federate floods, one counts
     Throughput(throughput::Args),
+    /// Updates of many publishers to one subscriber, against as many of one publisher
+    Fanin(fanin::Args),
     /// One update to many subscribers, against as many single updates
     Fanout(fanout::Args),
     /// Memory and processor time of the server for idle federates and registered objects
@@ -109,6 +112,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         What::Compare(args) => suite::compare::run(args),
         What::Report(args) => suite::report::run(args),
         What::Throughput(args) => block_on(throughput::run(args)),
+        What::Fanin(args) => block_on(fanin::run(args)),
         What::Fanout(args) => block_on(fanout::run(args)),
         What::Memory(args) => block_on(memory::run(args)),
         What::Joins(args) => block_on(joins::run(args)),
