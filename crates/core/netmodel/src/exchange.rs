@@ -27,7 +27,7 @@ impl Span {
         }
     }
 
-    fn draw(self, stream: &mut Rng) -> Picos {
+    pub(crate) fn draw(self, stream: &mut Rng) -> Picos {
         match self {
             Span::Constant(time) => time,
             Span::Exponential(mean) => exponential(stream, mean),

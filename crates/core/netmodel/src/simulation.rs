@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use base::{Digest, Seed};
 
+use crate::application::ApplicationResults;
 use crate::fluid::end_to_end::EndToEnd;
 use crate::fluid::hops::HopByHop;
 use crate::fluid::lanes::Lanes;
@@ -28,6 +29,11 @@ use packets::Mover;
 
 /// A smaller growth of the number of messages in the network may be chance.
 const GROWTH_MIN: f64 = 10.0;
+
+/// The width of the first step of a window without an end, and the numbers of messages that steps
+/// end: fewer double the width of the next one, more halve it.
+const STEP_FIRST: Picos = Picos::from_micros(100);
+const STEP_MESSAGES: std::ops::Range<u64> = 10_000..100_000;
 
 /// The model of the movement of messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,6 +90,10 @@ pub struct Outcome {
     pub stages: Vec<StageUse>,
     /// Results of requests and their responses, if messages are answered.
     pub exchanges: Option<Exchanges>,
+    /// Results of programs, if hosts run some.
+    pub application: Option<ApplicationResults>,
+    /// The end of the window.
+    pub until: Picos,
     /// A fingerprint of all messages and their times.
     pub digest: Digest,
 }
@@ -227,8 +237,10 @@ pub struct Simulation<T> {
     topology: Arc<Topology>,
     engine: Engine<T>,
     /// The time when sources begin to send, and the time when they stop and utilisation has been
-    /// measured.
+    /// measured; [`Picos::MAX`] if that is when all traffic has ended.
     window: (Picos, Picos),
+    /// The width of the next step if the window has no end.
+    width: Picos,
     now: Picos,
     outcome: Outcome,
     measured: bool,
@@ -276,12 +288,15 @@ impl<T: Traffic> Simulation<T> {
             backlog_grows: false,
             stages: Vec::new(),
             exchanges: None,
+            application: None,
+            until: window.1,
             digest: Digest::EMPTY,
         };
         Self {
             topology,
             engine,
             window,
+            width: STEP_FIRST,
             now: window.0,
             outcome,
             measured: false,
@@ -337,10 +352,26 @@ impl<T: Traffic> Simulation<T> {
         &self.topology
     }
 
-    /// The part of the window that has been simulated, from 0 to 1.
+    /// The part of the window that has been simulated, from 0 to 1; without an end, the part of the
+    /// traffic.
     pub fn progress(&self) -> f64 {
+        if self.is_open() {
+            return self.engine.traffic().progress().map_or(0.0, |(share, _)| share);
+        }
         let (from, to) = self.window;
         (self.now.since(from).as_secs() / to.since(from).as_secs()).min(1.0)
+    }
+
+    /// True if the window has no end.
+    fn is_open(&self) -> bool {
+        self.window.1 == Picos::MAX
+    }
+
+    /// Ends the window after all traffic has ended.
+    fn close(&mut self) {
+        let last = self.engine.traffic().progress().map_or(self.now, |(_, last)| last);
+        self.now = last.max(self.window.0 + Picos(1));
+        self.window.1 = self.now;
     }
 
     /// Simulates a thousandth of the window, or another [part](Self::set_steps), and after its end
@@ -350,11 +381,14 @@ impl<T: Traffic> Simulation<T> {
         let (from, to) = self.window;
         let until = if self.now >= to {
             Picos::MAX
+        } else if self.is_open() {
+            self.now + self.width
         } else {
             (self.now + Picos(to.since(from).0 / self.steps + 1)).min(to)
         };
         let (outcome, time, timeline) = (&mut self.outcome, &mut self.time_in_network, &mut self.timeline);
         let warm_up = &mut self.warm_up;
+        let before = outcome.latency.summary.count();
         let more = self.engine.run_until(until, |message| {
             let latency = message.sojourn() + message.parcel.outside;
             outcome.latency.add(latency);
@@ -376,6 +410,17 @@ impl<T: Traffic> Simulation<T> {
             *steps += 1;
         }
         self.now = until;
+        if self.is_open() {
+            let ended = self.outcome.latency.summary.count() - before;
+            if ended < STEP_MESSAGES.start {
+                self.width = Picos(self.width.0.saturating_mul(2));
+            } else if ended >= STEP_MESSAGES.end {
+                self.width = Picos((self.width.0 / 2).max(1));
+            }
+            if !more {
+                self.close();
+            }
+        }
         if let Some(timeline) =
             self.timeline.as_mut().filter(|timeline| !self.measured && timeline.is_due(until.min(to)))
         {
@@ -391,7 +436,7 @@ impl<T: Traffic> Simulation<T> {
             self.stop();
             return false;
         }
-        more || until < to
+        more || until < self.window.1
     }
 
     /// Measures the utilisation at the end of the window.
@@ -445,6 +490,8 @@ impl<T: Traffic> Simulation<T> {
             backlog_grows: self.backlog_grows(),
             stages: self.engine.stage_uses(),
             exchanges: self.engine.traffic().exchanges().cloned(),
+            application: self.engine.traffic().application(),
+            until: self.window.1,
             in_flight: self.time_in_network as f64 / (window.0 as f64).max(1.0),
             ..self.outcome.clone()
         }

@@ -1,5 +1,6 @@
 //! Traffic: the messages of sources, and their fates.
 
+use crate::application::ApplicationResults;
 use crate::stats::Recorder;
 use crate::units::Picos;
 
@@ -53,6 +54,17 @@ pub trait Traffic {
 
     /// The results of exchanges, if messages are answered.
     fn exchanges(&self) -> Option<&Exchanges> {
+        None
+    }
+
+    /// The results of programs, if hosts run some.
+    fn application(&self) -> Option<ApplicationResults> {
+        None
+    }
+
+    /// Of traffic that ends by itself, the share that is done, and the latest time of anything that
+    /// has happened.
+    fn progress(&self) -> Option<(f64, Picos)> {
         None
     }
 }

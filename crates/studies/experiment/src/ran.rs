@@ -133,13 +133,17 @@ pub fn run_to_the_end<T: Traffic>(
     }
     let mut trace = wanted.trace.then(Trace::default);
     let mut stopped_at = None;
+    let mut ticks = 0;
     while simulation.step(|message, latency| {
         delivered(message, latency);
         if let Some(trace) = &mut trace {
             trace.add(message, latency);
         }
     }) {
-        ticker.tick();
+        // Where the end is not known before, steps have no fixed number.
+        let done = (simulation.progress() * ticker.steps() as f64) as u64;
+        (ticks..done).for_each(|_| ticker.tick());
+        ticks = ticks.max(done);
         if interrupt::is_stopped() {
             stopped_at = Some(simulation.progress());
             simulation.stop();
@@ -212,6 +216,10 @@ impl Runs {
                 all.latency.merge(&more.latency);
                 all.failed += more.failed;
             }
+            if let (Some(all), Some(more)) = (&mut pooled.application, &ran.application) {
+                all.merge(more);
+            }
+            pooled.until = pooled.until.max(ran.until);
             pooled.digest.word(ran.digest.value());
         }
         pooled.utilisation /= self.0.len() as f64;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use base::Seed;
 
+use crate::application::{Application, ApplicationError};
 use crate::arrivals::Gaps;
 use crate::exchange::Exchange;
 use crate::fluid::lanes::Subqueue;
@@ -35,7 +36,8 @@ pub struct Network {
     pub cable: LinkClass,
     /// The traffic of hosts.
     pub load: Load,
-    /// The time when hosts begin to send, and the time when they stop.
+    /// The time when hosts begin to send, and the time when they stop. With an application this is
+    /// [`Picos::MAX`]: when all programs have ended.
     pub window: (Picos, Picos),
     /// The time that both hosts together take for a message. It comes on top of stages, if there are
     /// any.
@@ -102,6 +104,8 @@ pub enum Load {
     },
     /// From a recording.
     Recorded(Arc<Recording>),
+    /// From programs that hosts run.
+    Application(Arc<Application>),
 }
 
 impl Load {
@@ -121,6 +125,14 @@ impl Load {
                         (messages + 1.0, bytes + sent.bytes as f64)
                     });
                 (messages, bytes / f64::max(messages, 1.0))
+            }
+            Load::Application(application) => {
+                let (mut messages, mut bytes) = (0.0, 0.0);
+                application.each_message(hosts, |size| {
+                    messages += 1.0;
+                    bytes += size as f64;
+                });
+                (messages * f64::from(application.iterations), bytes / f64::max(messages, 1.0))
             }
         }
     }
@@ -161,6 +173,9 @@ pub enum NetworkError {
     /// The script cannot be read.
     #[error("{0}")]
     Script(String),
+    /// The application does not suit the network.
+    #[error(transparent)]
+    Application(#[from] ApplicationError),
     /// The subqueue belongs to another study.
     #[error("subqueues by port are known on tori with straight ways only")]
     Ports,

@@ -1,5 +1,6 @@
 //! The scenario file in TOML. Times, rates and sizes are texts with a unit.
 
+mod application;
 mod hosts;
 mod links;
 mod packets;
@@ -17,6 +18,7 @@ use netmodel::units::{self, Picos};
 use serde::Deserialize;
 
 use super::{objects, recording};
+use application::Application;
 use hosts::Hosts;
 use links::{Line, Link};
 use packets::Packets;
@@ -33,7 +35,9 @@ pub(super) struct Scenario {
     pub(super) title: String,
     topology: Topology,
     links: Links,
-    traffic: Traffic,
+    /// Either this or an application.
+    traffic: Option<Traffic>,
+    application: Option<Application>,
     model: ModelTable,
     #[serde(default)]
     hosts: Hosts,
@@ -167,7 +171,15 @@ impl Scenario {
     /// The mistake in the file, with line and column where the TOML parser gives them.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let scenario: Self = crate::sim::file::parse(text)?;
-        scenario.traffic.check()?;
+        match (&scenario.traffic, &scenario.application) {
+            (Some(traffic), None) => traffic.check()?,
+            (None, Some(application)) => application.check()?,
+            (Some(_), Some(_)) => {
+                let why = "[application]: its programs are the traffic: leave `[traffic]` out";
+                return Err(why.to_owned());
+            }
+            (None, None) => return Err("`[traffic]` is missing (or an `[application]`)".to_owned()),
+        }
         match (&scenario.topology, &scenario.links.switches) {
             (Topology::Wan(_), Some(_)) => {
                 let why =
@@ -202,10 +214,20 @@ impl Scenario {
             | ModelTable::StoreAndForward { subqueue: Subqueue::Message } => lanes::Subqueue::Message,
             _ => lanes::Subqueue::Flow,
         };
-        let (load, window) = self.traffic.load(folder)?;
         let Wires { shape, host_link, cable, model } = self.wires(Seed(seed))?;
+        let (load, window) = match (&self.traffic, &self.application) {
+            (Some(traffic), _) => traffic.load(folder)?,
+            (None, Some(application)) => application.load(shape.parts().0)?,
+            (None, None) => return Err("`[traffic]` is missing".to_owned()),
+        };
         let (host_time, host) = (self.hosts.constant(), self.hosts.host());
         Ok(Network { shape, host_link, cable, load, window, host_time, host, model, subqueue })
+    }
+
+    /// The longest possible message, as far as it is known before files are read.
+    fn longest(&self) -> u64 {
+        let of_traffic = self.traffic.as_ref().map_or(0, Traffic::longest);
+        of_traffic.max(self.application.as_ref().map_or(0, Application::longest))
     }
 
     /// The topology, and the model of messages in it.
@@ -231,7 +253,7 @@ impl Scenario {
                 let wires = || lines.iter().chain([&host_link.wire]);
                 let payload = wires().filter_map(|wire| wire.payload).min();
                 let overhead = wires().map(|wire| wire.overhead).max().unwrap_or(0);
-                Model::Packets(packets.model(payload, overhead, self.traffic.longest())?)
+                Model::Packets(packets.model(payload, overhead, self.longest())?)
             }
         };
         Ok(Wires { shape, host_link, cable, model })

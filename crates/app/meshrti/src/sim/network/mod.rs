@@ -1,16 +1,18 @@
 //! Scenario files of networks by themselves: a shape, links, traffic, a model.
 
+mod application;
 mod file;
 mod objects;
 mod recording;
 
 use std::path::{Path, PathBuf};
 
+use base::Seed;
 use netmodel::host::StageUse;
 use netmodel::packet::PacketCounts;
 use netmodel::packet::ports::Deadlock;
 use netmodel::simulation::Model;
-use netmodel::study::network::{Load, Network, set_up};
+use netmodel::study::network::{Load, Network, NetworkError, set_up};
 use netmodel::topology::{Shape, Topology};
 use netmodel::traffic::Exchanges;
 use netmodel::units::Picos;
@@ -80,14 +82,17 @@ pub(super) fn run(args: &Args) -> Outcome {
     let steps = steps_of(network.load.expected(topology.hosts(), network.window).0);
     let recorded = in_parallel(settings.jobs, wanted, steps, |replication, ticker| {
         let begun = thread_cpu_s();
-        let simulation = set_up(&network, seed_of(settings, replication));
-        let mut simulation = simulation.map_err(|why| settings.wrong(why))?;
+        let seed = seed_of(settings, replication);
         let files = Wanted::of(settings, replication);
+        let network = if files.course { ending(&network, seed) } else { Ok(network.clone()) };
+        let simulation = network.and_then(|network| set_up(&network, seed).map(|set_up| (network, set_up)));
+        let (network, mut simulation) = simulation.map_err(|why| settings.wrong(why))?;
         let plan = plan(&network);
         Ok::<_, Failure>(run_to_the_end(begun, &mut simulation, ticker, &files, &plan, |_, _| ()))
     })?;
     let (runs, more) = finish(settings, &scenario.title, wanted, recorded)?;
     let runs = Runs(runs);
+    let network = Network { window: (network.window.0, runs.pooled().until), ..network };
     let window = network.window.1.since(network.window.0);
     let mut report = Report::new("sim network", 1);
     report.seed(settings.seed);
@@ -99,10 +104,14 @@ pub(super) fn run(args: &Args) -> Outcome {
         "links": topology.links(),
         "simulated_s": network.window.1.as_secs(),
         "stages": stages::values(stages_of(&runs), window),
+        "application": runs.pooled().application.as_ref().map(application::values),
     })));
     let mut notes = notes(&scenario, &network, &topology, &runs);
     notes.extend(more);
     if !args.json.takes_stdout() {
+        if let Some(results) = &runs.pooled().application {
+            say(format_args!("{}\n", application::table(results)));
+        }
         say(table(&runs));
         if network.host.is_some() {
             say(format_args!("\n{}\n", stages::text(stages_of(&runs), window)));
@@ -111,10 +120,25 @@ pub(super) fn run(args: &Args) -> Outcome {
     }
     notes.into_iter().for_each(|note| report.note(note));
     args.json.write(&report)?;
-    match (interrupt::status(), runs.pooled().deadlock) {
-        (Status::Done, Some(_)) => Ok(Status::BadNews),
-        (status, _) => Ok(status),
+    let ran = runs.pooled();
+    let is_stalled = ran.application.is_some_and(|results| !results.stalled.is_empty());
+    match interrupt::status() {
+        Status::Done if is_stalled || ran.deadlock.is_some() => Ok(Status::BadNews),
+        status => Ok(status),
     }
+}
+
+/// The network with a window that ends when its programs do. Recordings have slices of the window,
+/// so that the run is made once before to know its end.
+fn ending(network: &Network, seed: Seed) -> Result<Network, NetworkError> {
+    let mut network = network.clone();
+    if network.window.1 == Picos::MAX {
+        let mut before = set_up(&network, seed)?;
+        while !interrupt::is_stopped() && before.step(|_, _| ()) {}
+        before.stop();
+        network.window.1 = before.outcome().until;
+    }
+    Ok(network)
 }
 
 /// The use of the stages of hosts in the first run.
@@ -218,6 +242,11 @@ fn notes(scenario: &Scenario, network: &Network, topology: &Topology, runs: &Run
         ),
     ];
     let load = match (&network.load, &ran.exchanges) {
+        (Load::Application(_), _) => {
+            let digest = ran.digest.to_string();
+            notes.extend(ran.application.as_ref().map(|results| application::note(results, &digest)));
+            0.0 // hosts wait for each other
+        }
         (Load::Exchanged(_), Some(exchanges)) => {
             notes.push(of_exchanges(exchanges, network.window, &ran.digest.to_string()));
             0.0 // clients wait for what the network can do
@@ -243,6 +272,7 @@ fn notes(scenario: &Scenario, network: &Network, topology: &Topology, runs: &Run
     } else if ran.utilisation_max.max(ran.host_utilisation_max) >= FULL
         && ran.lost == 0
         && ran.exchanges.is_none()
+        && ran.application.is_none()
     {
         notes.push(format!(
             "warning: the busiest link was full, and {} messages were still under way at the end: queues grow without end, or nearly \
@@ -254,7 +284,8 @@ fn notes(scenario: &Scenario, network: &Network, topology: &Topology, runs: &Run
     }
     notes.extend(ran.packets.and_then(|packets| packet_note(&packets, ran.latency.summary.count())));
     notes.extend(ran.deadlock.as_ref().map(|deadlock| deadlock_note(deadlock, topology, &plan(network))));
-    notes.extend(warm_up_note(&runs.0[0].0));
+    notes.extend(ran.application.as_ref().and_then(application::stalled_note));
+    notes.extend(warm_up_note(&runs.0[0].0).filter(|_| ran.application.is_none()));
     if let (true, Model::Packets(_)) = (ran.lost > 0, network.model) {
         notes.push(
             "latencies are those of messages all of whose packets arrived; nothing is sent again".to_owned(),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use base::Seed;
 
 use super::{Load, Network, NetworkError};
+use crate::application::{ApplicationResults, Player};
 use crate::arrivals::Sources;
 use crate::exchange::Exchanging;
 use crate::fluid::lanes::Subqueue;
@@ -45,6 +46,7 @@ enum Sending {
         sent: Vec<usize>,
     },
     Exchanged(Box<Exchanging>),
+    Applied(Box<Player>),
     /// One source stands for all hosts.
     Scripted {
         reader: Reader,
@@ -68,6 +70,9 @@ impl Sending {
             Load::Exchanged(exchange) => {
                 Self::Exchanged(Box::new(Exchanging::new(exchange, hosts, window, seed)?))
             }
+            Load::Application(application) => {
+                Self::Applied(Box::new(Player::new(application, hosts, window.0, seed)?))
+            }
             Load::Scripted { script, pattern } => {
                 let destinations = Destinations::new(*pattern, hosts, seed)?;
                 let reading = script.0.read(hosts, window, seed).map_err(NetworkError::Script)?;
@@ -83,6 +88,7 @@ impl Sending {
             Self::Drawn { destinations, .. } if destinations.is_silent(source) => None,
             Self::Drawn { sources, .. } => Some(sources.first(source, from)),
             Self::Exchanged(exchanging) => exchanging.first(source),
+            Self::Applied(player) => player.first(source),
             Self::Recorded { .. } | Self::Scripted { .. } => self.written(source),
         }
     }
@@ -94,6 +100,7 @@ impl Sending {
                 exchanging.has_sent(source, now);
                 None
             }
+            Self::Applied(player) => player.next(source),
             Self::Recorded { .. } | Self::Scripted { .. } => self.written(source),
         }
     }
@@ -105,7 +112,7 @@ impl Sending {
                 recording.of(source).get(sent[source as usize]).map(|next| next.at)
             }
             Self::Scripted { reader, .. } => reader.next_at(),
-            Self::Drawn { .. } | Self::Exchanged(_) => None,
+            Self::Drawn { .. } | Self::Exchanged(_) | Self::Applied(_) => None,
         }
     }
 
@@ -122,6 +129,10 @@ impl Sending {
                 (source, next.to, next.bytes)
             }
             Self::Exchanged(exchanging) => exchanging.take(source),
+            Self::Applied(player) => {
+                let (to, bytes) = player.take(source);
+                (source, to, bytes)
+            }
             Self::Scripted { reader, destinations } => {
                 let (host, bytes) = reader.take();
                 reader.advance(|host| destinations.is_silent(host));
@@ -151,7 +162,8 @@ impl Senders {
     }
 
     fn within(&self, birth: Picos) -> Option<Picos> {
-        (birth < self.window.1).then_some(birth)
+        // Programs end by themselves.
+        (birth < self.window.1 || matches!(self.sending, Sending::Applied(_))).then_some(birth)
     }
 }
 
@@ -183,7 +195,7 @@ impl Traffic for Senders {
 
     fn sources(&self, hosts: u32) -> u32 {
         match &self.sending {
-            Sending::Drawn { .. } | Sending::Recorded { .. } => hosts,
+            Sending::Drawn { .. } | Sending::Recorded { .. } | Sending::Applied(_) => hosts,
             Sending::Exchanged(exchanging) => exchanging.sources(),
             Sending::Scripted { .. } => 1,
         }
@@ -191,7 +203,7 @@ impl Traffic for Senders {
 
     fn host(&self, source: u32) -> u32 {
         match &self.sending {
-            Sending::Drawn { .. } | Sending::Recorded { .. } => source,
+            Sending::Drawn { .. } | Sending::Recorded { .. } | Sending::Applied(_) => source,
             Sending::Exchanged(exchanging) => exchanging.host(source),
             Sending::Scripted { reader, .. } => reader.host(),
         }
@@ -207,8 +219,10 @@ impl Traffic for Senders {
 
     #[inline]
     fn ended(&mut self, message: &Delivered, arrived: bool, woken: &mut Vec<(Picos, u32)>) {
-        if let Sending::Exchanged(exchanging) = &mut self.sending {
-            woken.extend(exchanging.ended(message, arrived));
+        match &mut self.sending {
+            Sending::Exchanged(exchanging) => woken.extend(exchanging.ended(message, arrived)),
+            Sending::Applied(player) => player.ended(message, arrived, woken),
+            _ => {}
         }
     }
 
@@ -219,8 +233,22 @@ impl Traffic for Senders {
         }
     }
 
+    fn application(&self) -> Option<ApplicationResults> {
+        match &self.sending {
+            Sending::Applied(player) => Some(player.results()),
+            _ => None,
+        }
+    }
+
+    fn progress(&self) -> Option<(f64, Picos)> {
+        match &self.sending {
+            Sending::Applied(player) => Some(player.progress()),
+            _ => None,
+        }
+    }
+
     fn is_independent(&self) -> bool {
-        !matches!(self.sending, Sending::Exchanged(_))
+        !matches!(self.sending, Sending::Exchanged(_) | Sending::Applied(_))
     }
 
     fn look(&self, source: u32) {

@@ -97,6 +97,11 @@ impl Network {
         classes
     }
 
+    /// Number of hosts of its shape.
+    fn hosts(&self) -> u32 {
+        u32::try_from(self.shape.parts().0).unwrap_or(u32::MAX)
+    }
+
     /// Most bytes of a message that fit into one packet on every link; `None`: any number.
     pub fn payload(&self) -> Option<u32> {
         self.classes().iter().filter_map(|(_, class)| class.wire.payload).min()
@@ -136,6 +141,14 @@ impl Network {
             Load::Scripted { script, .. } => {
                 let (messages, mean) = script.0.expected(1, self.window);
                 of_mean(if messages > 0.0 { mean } else { 1.0 })
+            }
+            Load::Application(application) => {
+                let (mut all, mut count) = (0, 0);
+                application.each_message(self.hosts(), |bytes| {
+                    all += bytes;
+                    count += packets(bytes);
+                });
+                (all.max(1), count.max(1))
             }
             Load::Recorded(recording) => recording
                 .within(self.window)

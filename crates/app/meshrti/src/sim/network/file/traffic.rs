@@ -154,7 +154,7 @@ impl TryFrom<toml::Value> for Sizes {
 /// A length of time such as "1ms", or with an exponential distribution such as { mean = "1ms" }.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "toml::Value")]
-struct Span(exchange::Span);
+pub(super) struct Span(pub(super) exchange::Span);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
