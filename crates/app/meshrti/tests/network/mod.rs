@@ -360,3 +360,66 @@ fn recorded_messages_are_sent_again() {
         assert_eq!((status, error.contains(why)), (Some(2), true), "{traffic}: {error}");
     }
 }
+
+/// Programs end by themselves: times of iterations, shares, and the total, with any number of threads.
+#[test]
+fn applications_give_what_they_gave() {
+    let columns = [
+        "program",
+        "hosts",
+        "iterations",
+        "mean_us",
+        "std_us",
+        "min_us",
+        "p50_us",
+        "p99_us",
+        "max_us",
+        "compute_ratio",
+        "communication_ratio",
+    ];
+    let short = |name: &str, from: &str, to: &str| {
+        let text = std::fs::read_to_string(example(name)).expect("the example is there");
+        assert!(text.contains(from));
+        file(name, &text.replacen(from, to, 1))
+    };
+    let scenarios = [
+        short("stencil.toml", "iterations = 200", "iterations = 20"),
+        short("all-reduce.toml", "iterations = 50", "iterations = 10"),
+        short("hla-time-peers.toml", "iterations = 1000", "iterations = 80"),
+        short("hla-time-server.toml", "iterations = 1000", "iterations = 80"),
+    ];
+    let rows: Vec<serde_json::Value> = scenarios
+        .iter()
+        .flat_map(|scenario| {
+            let row = report(&[path(scenario)])["rows"][0]["application"].take();
+            assert_eq!(row["iterations_ended"], row["iterations"]);
+            row["programs"].as_array().expect("there are programs").clone()
+        })
+        .collect();
+    is_golden("applications-small.csv", &csv(&columns, &[serde_json::json!({ "rows": rows })]));
+    let threads = |jobs| {
+        let mut report = super::report(&[path(&scenarios[3]), "--replications", "3", "--jobs", jobs]);
+        let mut row = report["rows"][0].take();
+        ["cpu_s", "messages_per_cpu_s", "rss_bytes"].map(|key| row[key].take());
+        row
+    };
+    assert_eq!(threads("1"), threads("3"));
+}
+
+#[test]
+fn programs_that_wait_for_ever_are_refused_or_told() {
+    let text = std::fs::read_to_string(example("hla-time-server.toml")).expect("the example is there");
+    let from = "from = { program = \"federates\" }, tag = \"advance\"";
+    let deadlock =
+        file("deadlock.toml", &text.replacen(from, "from = { program = \"federates\" }, tag = \"x\"", 1));
+    let (status, said) = refusal(&[path(&deadlock)]);
+    assert_eq!(status, Some(2), "{said}");
+    assert!(said.contains("the programs deadlock: host 0 waits in iteration 1, phase 1 of `rti`"), "{said}");
+    // A lost message is not sent again.
+    let lossy = "hosts = { kind = \"gigabit-ethernet\", loss = \"0.01%\" }";
+    let lossy = file("stall.toml", &text.replacen("hosts = \"gigabit-ethernet\"", lossy, 1));
+    let output = super::meshrti(&["sim", path(&lossy)]);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("the programs stalled: the first message lost was one of host"), "{said}");
+}

@@ -155,7 +155,7 @@ pub enum ApplicationError {
     Deadlock(Vec<Waiting>),
 }
 
-/// What a host does next.
+/// The next action of a host: it computes, then sends, then waits.
 #[derive(Clone, Debug, Default)]
 struct Step {
     compute: Option<Span>,

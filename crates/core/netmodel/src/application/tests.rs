@@ -209,22 +209,24 @@ fn random_times_of_computing_have_their_streams_and_their_share() {
     assert!((program.compute_share() - 100.0 / mean).abs() < 0.01);
 }
 
+/// The error of these programs on eight hosts, or the number of messages in an iteration.
+fn checked(programs: &[(&str, &[u32], Vec<Phase>)]) -> Result<u64, String> {
+    let programs = programs.iter().map(|(name, hosts, phases)| Program {
+        name: (*name).to_owned(),
+        hosts: hosts.to_vec(),
+        phases: phases.clone(),
+    });
+    let application = Application { programs: programs.collect(), iterations: 3, warm_up: 0 };
+    application.check(8).map_err(|error| error.to_string())
+}
+
 #[test]
-fn programs_that_cannot_run_are_refused() {
-    let check = |programs: &[(&str, &[u32], Vec<Phase>)]| {
-        let programs = programs.iter().map(|(name, hosts, phases)| Program {
-            name: (*name).to_owned(),
-            hosts: hosts.to_vec(),
-            phases: phases.clone(),
-        });
-        let application = Application { programs: programs.collect(), iterations: 3, warm_up: 0 };
-        application.check(8).map_err(|error| error.to_string())
-    };
+fn programs_that_would_wait_for_ever_are_refused() {
     let tagged =
         |from: u32, tag: &str| Phase::Wait { from: Peers::Hosts(vec![from]), tag: tag.to_owned(), behind: 0 };
     let to = |to: u32, tag: &str| Phase::Send { to: Peers::Hosts(vec![to]), bytes: 1, tag: tag.to_owned() };
     let shift = |by| Peers::Shift(vec![by]);
-    let say = |programs: &[(&str, &[u32], Vec<Phase>)]| check(programs).unwrap_err();
+    let say = |programs: &[(&str, &[u32], Vec<Phase>)]| checked(programs).unwrap_err();
     assert_eq!(
         say(&[("a", &[0], vec![tagged(1, "x"), to(1, "y")]), ("b", &[1], vec![tagged(0, "y"), to(0, "x")])]),
         "the programs deadlock: host 0 waits in iteration 1, phase 1 of `a`, for a message `x` of host 1; host 1 waits in iteration 1, \
@@ -241,7 +243,12 @@ fn programs_that_cannot_run_are_refused() {
         "host 0 sends 2 messages `x` to host 1 in an iteration, which waits for 1 of them: the others would pile up"
     );
     // Messages that nobody ever waits for are discarded.
-    assert_eq!(check(&[("a", &[0], vec![to(1, "x"), to(1, "x")]), ("b", &[1], vec![compute(1)])]), Ok(2));
+    assert_eq!(checked(&[("a", &[0], vec![to(1, "x"), to(1, "x")]), ("b", &[1], vec![compute(1)])]), Ok(2));
+}
+
+#[test]
+fn phases_that_do_not_suit_their_hosts_are_refused() {
+    let shift = |by| Peers::Shift(vec![by]);
     for (programs, why) in [
         (
             vec![("a", &[9][..], vec![compute(1)])],
@@ -295,8 +302,13 @@ fn programs_that_cannot_run_are_refused() {
             "phase 1 of program `a`: `behind` is 65; at most 64 iterations are possible",
         ),
     ] {
-        assert_eq!(say(&programs), why);
+        assert_eq!(checked(&programs).unwrap_err(), why);
     }
+}
+
+#[test]
+fn numbers_out_of_range_are_refused() {
+    let shift = |by| Peers::Shift(vec![by]);
     let mut application = one(8, 0, vec![compute(1)]);
     assert_eq!(application.check(8).unwrap_err().to_string(), "`iterations` is 0; expected 1 to 10000000");
     application.iterations = 2;
