@@ -1,8 +1,10 @@
-//! The studies of the VIA paper (a cluster of 1024 hosts on a torus), beside its figures.
+//! The studies of the VIA paper (a cluster of 1024 hosts on a torus), beside its figures, and traffic
+//! of real networks for simulations.
 
 mod four_hop;
 mod options;
 mod torus;
+mod trace;
 
 use console::exit::Outcome;
 use console::report::JsonFlag;
@@ -16,6 +18,8 @@ pub enum Command {
     ViaFourHop(FourHopArgs),
     /// VIA paper: 1024 hosts on a torus of 16 by 16 switches, as fluid flows
     ViaTorus(Box<TorusArgs>),
+    /// Turn a capture of packets into a trace that network files replay
+    TraceFrom(trace::Args),
 }
 
 impl Command {
@@ -32,6 +36,7 @@ impl Command {
                     .with_trace(args.trace.as_deref()),
                 &args.flags,
             ),
+            Self::TraceFrom(args) => trace::run(args),
         }
     }
 }

@@ -8,6 +8,9 @@ use console::exit::{Outcome, Status, say};
 use console::report::{JsonFlag, Report};
 use console::table::Table;
 
+/// Subcommands that simulate nothing.
+const NO_SCENARIOS: [&str; 3] = ["list", "pool", "trace-from"];
+
 /// Options of list.
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -36,7 +39,7 @@ fn scenarios() -> Vec<(String, String)> {
     let titled = |scenario: &clap::Command| {
         (scenario.get_name().to_owned(), scenario.get_about().map(ToString::to_string).unwrap_or_default())
     };
-    command.get_subcommands().map(titled).filter(|(name, _)| name != "list" && name != "pool").collect()
+    command.get_subcommands().map(titled).filter(|(name, _)| !NO_SCENARIOS.contains(&name.as_str())).collect()
 }
 
 #[cfg(test)]

@@ -425,3 +425,54 @@ fn programs_that_wait_for_ever_are_refused_or_told() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("the programs stalled: the first message lost was one of host"), "{said}");
 }
+
+/// Messages of a simulation become a trace, by either of its files, and the replay of it is the same.
+#[test]
+fn messages_of_a_simulation_become_a_trace() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let [messages, perfetto, one, other] =
+        ["from-messages.csv", "from-perfetto.json", "trace-one.csv", "trace-other.csv"]
+            .map(|name| folder.join(name));
+    let torus = ["via-torus", "--torus", "4x4", "--hops", "2", "--until", "1600ms"];
+    let files = ["--messages", path(&messages), "--trace", path(&perfetto)];
+    let first = report(&[&torus[..], &files].concat());
+    for (input, output) in [(&messages, &one), (&perfetto, &other)] {
+        let report = report(&["trace-from", path(input), "-o", path(output)]);
+        assert_eq!(report["schema"], "meshrti.sim.trace-from/1");
+        let rows = report["rows"].as_array().expect("rows");
+        let sum = |key: &str| rows.iter().filter_map(|row| row[key].as_u64()).sum::<u64>();
+        assert_eq!(first["rows"][0]["messages"], sum("sent"));
+        assert_eq!((sum("sent"), rows.len()), (sum("received"), 64));
+    }
+    let read = |path: &PathBuf| {
+        let text = std::fs::read_to_string(path).expect("it was written");
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort_unstable();
+        lines
+    };
+    assert_eq!(read(&one), read(&other), "both have all messages");
+    let text = std::fs::read_to_string(example("fat-tree.toml")).expect("the example is there");
+    let (head, traffic) = text.split_once("[traffic]").expect("it has traffic");
+    let (_, tail) = traffic.split_once("[model]").expect("and a model");
+    let replay =
+        file("replay-trace.toml", &format!("{head}[traffic]\ntrace = \"trace-one.csv\"\n[model]{tail}"));
+    assert_eq!(report(&[path(&replay)])["rows"][0]["messages"], first["rows"][0]["messages"]);
+    let pairs = ["trace-from", path(&messages), "-o", path(&one), "--host", "0=1", "--host", "8=0"];
+    let some = report(&pairs);
+    assert_eq!(some["rows"].as_array().map(Vec::len), Some(2));
+    let scenario = example("fat-tree.toml");
+    for (input, why) in [
+        (path(&scenario), "it is no capture, and line 1 has no column `source`"),
+        ("nowhere.pcap", "nowhere.pcap: it cannot be read"),
+    ] {
+        let (status, error) = refusal(&["trace-from", input, "-o", path(&other)]);
+        assert_eq!((status, error.contains(why)), (Some(2), true), "{error}");
+    }
+    let empty = ["trace-from", path(&messages), "-o", path(&one), "--host", "0=1"];
+    let (status, error) = refusal(&empty);
+    assert_eq!(status, Some(2));
+    assert!(
+        error.contains("packets is a message between two hosts: ") && error.contains("without a --host"),
+        "{error}"
+    );
+}
