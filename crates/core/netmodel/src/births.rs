@@ -38,6 +38,8 @@ pub(crate) struct Births<T> {
     /// The position of the message that was sent last.
     last: usize,
     born: u64,
+    /// Messages that had no way to their destination.
+    unrouted: u64,
     woken: Vec<(Picos, u32)>,
     /// Hosts that are chains of stages, and the messages in their stages of sending.
     hosts: Option<Box<Sending>>,
@@ -98,7 +100,18 @@ impl<T: Traffic> Births<T> {
         let none =
             Drawn { at: Picos::MAX, sender: 0, source: 0, parcel, path: Vec::new(), lanes: Vec::new() };
         let ring = vec![none; if traffic.is_independent() { AHEAD } else { 1 }];
-        Self { traffic, due, ring, first: 0, drawn: 0, last: 0, born: 0, woken: Vec::new(), hosts: None }
+        Self {
+            traffic,
+            due,
+            ring,
+            first: 0,
+            drawn: 0,
+            last: 0,
+            born: 0,
+            unrouted: 0,
+            woken: Vec::new(),
+            hosts: None,
+        }
     }
 
     /// The same, with hosts as chains of stages.
@@ -140,7 +153,7 @@ impl<T: Traffic> Births<T> {
     }
 
     /// The next message that reaches its first link, without its end. `None` if its source has put
-    /// it off, or if it was born and is in the stages of its host. `look` is called with the paths
+    /// it off, if it has no way, or if it was born and is in the stages of its host. `look` is called with the paths
     /// and lanes of the following messages, several at once.
     #[inline]
     pub(crate) fn send(&mut self, look: impl FnMut(&[u32], &[u32])) -> Option<Delivered> {
@@ -163,6 +176,11 @@ impl<T: Traffic> Births<T> {
         let number = self.born;
         self.born += 1;
         let message = Delivered { number, sender, source, parcel, born: at, ended: Picos::ZERO };
+        if self.ring[self.last].path.is_empty() {
+            self.unrouted += 1;
+            self.ended(&mut Delivered { ended: at, ..message }, false);
+            return None;
+        }
         if let Some(sending) = &mut self.hosts {
             sending.enter(message, &mut self.ring[self.last]);
             return None;
@@ -183,6 +201,11 @@ impl<T: Traffic> Births<T> {
     /// Number of messages so far.
     pub(crate) fn born(&self) -> u64 {
         self.born
+    }
+
+    /// Number of messages so far that had no way to their destination.
+    pub(crate) fn unrouted(&self) -> u64 {
+        self.unrouted
     }
 
     /// Lets a message that arrived pass the stages of receiving, tells the traffic whether it
@@ -233,6 +256,7 @@ impl<T: Traffic> Births<T> {
         let drawn = &mut self.ring[place];
         drawn.path.clear();
         drawn.lanes.clear();
+        self.traffic.advance(at);
         drawn.parcel = self.traffic.message(sender, &mut drawn.path, &mut drawn.lanes);
         (drawn.at, drawn.sender) = (at, sender);
         match self.traffic.next(sender, at) {

@@ -1,5 +1,10 @@
 //! Routes as functions of the topology: nothing is stored for each pair of hosts.
 
+mod dynamic;
+
+pub(crate) use dynamic::DynamicRoutes;
+pub use dynamic::{DynamicError, FAULTS_MAX, Fault, Routing, Rule};
+
 use std::collections::{BTreeSet, VecDeque};
 
 use crate::topology::{Topology, Torus};
@@ -73,17 +78,26 @@ impl ShortestPaths {
     /// # Errors
     /// There are too many switches.
     pub fn new(topology: &Topology) -> Result<Self, RouteError> {
-        let (hosts, switches) = (topology.hosts(), topology.switches());
+        let switches = topology.switches();
         if switches > SWITCHES_MAX {
             return Err(RouteError::TooLarge { switches });
         }
-        let mut distance = vec![APART; switches as usize * switches as usize];
+        let distance = vec![APART; switches as usize * switches as usize];
+        let mut paths = Self { switches, distance };
+        paths.compute(topology, |_| true);
+        Ok(paths)
+    }
+
+    /// Computes the distances over the links that work. Those of a cable work both or not at all.
+    fn compute(&mut self, topology: &Topology, works: impl Fn(u32) -> bool) {
+        let (hosts, switches) = (topology.hosts(), self.switches);
         let mut next = VecDeque::new();
-        for (destination, row) in (0..switches).zip(distance.chunks_mut(switches as usize)) {
+        self.distance.fill(APART);
+        for (destination, row) in (0..switches).zip(self.distance.chunks_mut(switches as usize)) {
             row[destination as usize] = 0;
             next.push_back(destination);
             while let Some(switch) = next.pop_front() {
-                for link in topology.out_of(hosts + switch) {
+                for link in topology.out_of(hosts + switch).filter(|link| works(*link)) {
                     let Some(neighbour) = topology.to(link).checked_sub(hosts) else { continue };
                     if row[neighbour as usize] == APART {
                         row[neighbour as usize] = row[switch as usize] + 1;
@@ -92,7 +106,6 @@ impl ShortestPaths {
                 }
             }
         }
-        Ok(Self { switches, distance })
     }
 
     /// The diameter: the number of links between switches on the longest shortest path; `None` when
@@ -125,11 +138,24 @@ impl ShortestPaths {
     }
 
     fn path(&self, topology: &Topology, source: u32, destination: u32, flow: u64, path: &mut Vec<u32>) {
+        self.path_over(topology, (source, destination, flow), |_| true, path);
+    }
+
+    /// The same over the links that work, for which the distances were computed. The path ends where
+    /// none leads nearer.
+    fn path_over(
+        &self,
+        topology: &Topology,
+        (source, destination, flow): (u32, u32, u64),
+        works: impl Fn(u32) -> bool,
+        path: &mut Vec<u32>,
+    ) {
         let hosts = topology.hosts();
         walk(topology, source, destination, path, |switch, goal| {
             let left = self.distance(goal, switch);
             let closer = |link: &u32| {
-                topology.to(*link).checked_sub(hosts).is_some_and(|next| self.distance(goal, next) < left)
+                let next = topology.to(*link).checked_sub(hosts);
+                next.is_some_and(|next| self.distance(goal, next) < left) && works(*link)
             };
             let ways = topology.out_of(hosts + switch);
             let count = ways.clone().filter(closer).count() as u64;
@@ -157,6 +183,11 @@ impl NextLinks {
     /// The quickest routes: the least delay, then the fewest links, then the lowest numbers. Every
     /// cable must be duplex.
     pub fn quickest(topology: &Topology) -> Self {
+        Self::quickest_over(topology, |_| true)
+    }
+
+    /// The same over the links that work. Those of a cable work both or not at all.
+    fn quickest_over(topology: &Topology, works: impl Fn(u32) -> bool) -> Self {
         let (hosts, switches) = (topology.hosts(), topology.switches());
         let mut next = vec![NO_LINK; switches as usize * switches as usize];
         for (destination, row) in (0..switches).zip(next.chunks_mut(switches.max(1) as usize)) {
@@ -164,7 +195,7 @@ impl NextLinks {
             cost[destination as usize] = (0, 0);
             let mut due = BTreeSet::from([(0_u64, 0_u32, destination)]);
             while let Some((delay, links, switch)) = due.pop_first() {
-                for link in topology.out_of(hosts + switch) {
+                for link in topology.out_of(hosts + switch).filter(|link| works(*link)) {
                     let Some(neighbour) = topology.to(link).checked_sub(hosts) else { continue };
                     let through =
                         (delay.saturating_add(topology.class_of(link).delay.0), links.saturating_add(1));
@@ -219,7 +250,9 @@ impl NextLinks {
     }
 
     fn path(&self, topology: &Topology, source: u32, destination: u32, path: &mut Vec<u32>) {
-        walk(topology, source, destination, path, |switch, goal| Some(self.next(goal, switch)));
+        walk(topology, source, destination, path, |switch, goal| {
+            Some(self.next(goal, switch)).filter(|link| *link != NO_LINK)
+        });
     }
 }
 

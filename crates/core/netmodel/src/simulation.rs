@@ -74,8 +74,10 @@ pub struct Outcome {
     pub rate_changes: u64,
     /// Messages that had not ended at the end of the window.
     pub left_over: u64,
-    /// Messages that lost a packet, at a full buffer or on a link.
+    /// Messages that lost a packet, at a full buffer or on a link, or had no way.
     pub lost: u64,
+    /// Messages that had no way to their destination, because links had failed.
+    pub unrouted: u64,
     /// The fates of packets; `None` for fluid.
     pub packets: Option<PacketCounts>,
     /// Links that wait for each other, for which the run was ended.
@@ -195,6 +197,10 @@ impl<T: Traffic> Engine<T> {
         of_any!(self, run => run.in_flight(), run.in_flight())
     }
 
+    fn unrouted(&self) -> u64 {
+        of_any!(self, run => run.unrouted(), run.unrouted())
+    }
+
     /// Numbers of events, and of changes of rates.
     fn events(&self) -> (u64, u64) {
         of_any!(self, run => (run.events(), run.carrier().rate_changes()), {
@@ -282,6 +288,7 @@ impl<T: Traffic> Simulation<T> {
             rate_changes: 0,
             left_over: 0,
             lost: 0,
+            unrouted: 0,
             packets: None,
             deadlock: None,
             warm_up: None,
@@ -484,7 +491,8 @@ impl<T: Traffic> Simulation<T> {
         Outcome {
             events,
             rate_changes,
-            lost: counts.map_or(0, |(lost, _)| lost),
+            lost: counts.map_or(0, |(lost, _)| lost) + self.engine.unrouted(),
+            unrouted: self.engine.unrouted(),
             packets: counts.map(|(_, packets)| packets),
             warm_up: self.warm_up.truncation(self.window.0),
             backlog_grows: self.backlog_grows(),

@@ -11,8 +11,13 @@ pub trait Traffic {
     /// [woken](Traffic::ended).
     fn first(&mut self, source: u32) -> Option<Picos>;
 
+    /// The time of the next [message](Traffic::message), which is never before that of the previous
+    /// one.
+    #[inline]
+    fn advance(&mut self, _now: Picos) {}
+
     /// The message that `source` sends now. `path` and `lanes` are empty; the call appends the
-    /// links that the message crosses, and the lanes in which it waits (see
+    /// links that the message crosses (none: it is lost at once), and the lanes in which it waits (see
     /// [`crate::fluid::lanes`]; packets need none).
     fn message(&mut self, source: u32, path: &mut Vec<u32>, lanes: &mut Vec<u32>) -> Parcel;
 

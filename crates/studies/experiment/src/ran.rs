@@ -203,6 +203,7 @@ impl Runs {
             pooled.rate_changes += ran.rate_changes;
             pooled.left_over += ran.left_over;
             pooled.lost += ran.lost;
+            pooled.unrouted += ran.unrouted;
             if let (Some(all), Some(more)) = (&mut pooled.packets, ran.packets) {
                 all.add(more);
             }

@@ -41,6 +41,7 @@ fn on(shape: Shape, model: Model, application: &Application) -> Network {
         host: None,
         model,
         subqueue: Subqueue::Flow,
+        routing: crate::routing::Routing::default(),
     }
 }
 

@@ -25,6 +25,7 @@ fn star(hosts: u32, model: Model, exchange: Exchange, until: Picos) -> Network {
         host: None,
         model,
         subqueue: Subqueue::Flow,
+        routing: crate::routing::Routing::default(),
     }
 }
 

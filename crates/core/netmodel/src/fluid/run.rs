@@ -108,7 +108,12 @@ impl<T: Traffic, C: Carrier> Run<T, C> {
 
     /// Messages born that have not ended: waiting or moving.
     pub fn in_flight(&self) -> u64 {
-        self.born() - self.ended
+        self.born() - self.ended - self.births.unrouted()
+    }
+
+    /// Messages so far that had no way to their destination.
+    pub fn unrouted(&self) -> u64 {
+        self.births.unrouted()
     }
 
     /// Number of events so far: births and steps of the carrier. End to end, the steps are the

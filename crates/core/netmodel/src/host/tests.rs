@@ -136,6 +136,7 @@ fn star(host: Host, model: Model, messages: Vec<(u32, Sent)>) -> Network {
         host: Some(host),
         model,
         subqueue: Subqueue::Message,
+        routing: crate::routing::Routing::default(),
     }
 }
 

@@ -217,7 +217,12 @@ impl<T: Traffic, M: Moving> Run<T, M> {
 
     /// Number of messages born that have not ended.
     pub fn in_flight(&self) -> u64 {
-        self.births.born() - self.ended
+        self.births.born() - self.ended - self.births.unrouted()
+    }
+
+    /// Messages so far that had no way to their destination.
+    pub fn unrouted(&self) -> u64 {
+        self.births.unrouted()
     }
 
     /// The packets.

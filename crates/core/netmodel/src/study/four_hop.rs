@@ -77,6 +77,7 @@ pub fn run(bytes: u64, sending: Sending, seed: Seed) -> Result<Outcome, NetworkE
             ..PacketModel::new(u32::try_from(bytes).unwrap_or(u32::MAX))
         }),
         subqueue: Subqueue::Flow,
+        routing: crate::routing::Routing::default(),
     };
     let mut simulation = set_up(&network, seed)?;
     while simulation.step(|_, _| ()) {}

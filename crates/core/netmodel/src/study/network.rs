@@ -16,13 +16,14 @@ use crate::fluid::lanes::Subqueue;
 use crate::host::Host;
 use crate::pattern::{Pattern, PatternError};
 use crate::recording::{Recording, RecordingError};
-use crate::routing::{RouteError, Routes, ShortestPaths};
+use crate::routing::{DynamicError, DynamicRoutes, RouteError, Routes, Routing, Rule, ShortestPaths};
 use crate::script::Shared;
 use crate::simulation::{Model, Simulation, build};
 use crate::sizes::{Sizes, SizesError};
 use crate::topology::{LinkClass, PARTS_MAX, Shape, TopologyError, WanError};
 use crate::units::Picos;
 pub use senders::Senders;
+use senders::Ways;
 
 /// A network, its load and its model.
 #[derive(Clone, PartialEq, Debug)]
@@ -44,6 +45,8 @@ pub struct Network {
     pub host_time: Picos,
     /// The stages of hosts; without them hosts take a constant time.
     pub host: Option<Host>,
+    /// The rule of routes, and failures of links.
+    pub routing: Routing,
     /// Fluid or packets.
     pub model: Model,
     /// The messages behind which a message waits, as fluid: [`Subqueue::Flow`] or
@@ -147,6 +150,9 @@ pub enum NetworkError {
     /// Some host cannot be reached.
     #[error(transparent)]
     Route(#[from] RouteError),
+    /// Routes cannot follow the network, or a failure concerns no cable.
+    #[error(transparent)]
+    Dynamic(#[from] DynamicError),
     /// Some site cannot be reached, or a route leads astray.
     #[error(transparent)]
     Wan(#[from] WanError),
@@ -206,7 +212,16 @@ pub fn set_up(network: &Network, seed: Seed) -> Result<Simulation<Senders>, Netw
             Routes::Shortest(paths)
         }
     };
+    if let (Shape::Wan(wan), true) = (&network.shape, network.routing.rule != Rule::Static)
+        && !wan.detours.is_empty()
+    {
+        return Err(DynamicError::Written.into());
+    }
     let (topology, hosts) = build(topology, network.host.as_ref())?;
+    let routes = match network.routing.is_static() {
+        true => Ways::Static(routes),
+        false => Ways::Dynamic(Box::new(DynamicRoutes::new(&network.routing, &topology, routes)?)),
+    };
     let senders = Senders::new(network, &topology, routes, seed)?;
     Ok(Simulation::new((topology, hosts), senders, 0, network.model, network.window, seed))
 }

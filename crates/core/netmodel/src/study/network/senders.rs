@@ -12,7 +12,7 @@ use crate::exchange::Exchanging;
 use crate::fluid::lanes::Subqueue;
 use crate::pattern::Destinations;
 use crate::recording::Recording;
-use crate::routing::Routes;
+use crate::routing::{DynamicRoutes, Routes};
 use crate::script::Reader;
 use crate::sizes::SizeDraws;
 use crate::topology::Topology;
@@ -22,7 +22,9 @@ use crate::units::Picos;
 /// Hosts that send.
 pub struct Senders {
     sending: Sending,
-    routes: Routes,
+    routes: Ways,
+    /// The time of the next message.
+    now: Picos,
     window: (Picos, Picos),
     host_time: Picos,
     /// True if link delays count as time outside, because the fluid model has none. Packets take
@@ -31,6 +33,12 @@ pub struct Senders {
     /// The lane of each flow so far, if flows have lanes.
     lanes: Option<BTreeMap<(u32, u32), u32>>,
     topology: Arc<Topology>,
+}
+
+/// The routes of messages.
+pub(super) enum Ways {
+    Static(Routes),
+    Dynamic(Box<DynamicRoutes>),
 }
 
 /// The origin of the next messages.
@@ -146,13 +154,14 @@ impl Senders {
     pub(super) fn new(
         network: &Network,
         topology: &Arc<Topology>,
-        routes: Routes,
+        routes: Ways,
         seed: Seed,
     ) -> Result<Self, NetworkError> {
         let fluid = !network.model.is_packets();
         Ok(Self {
             sending: Sending::new(&network.load, topology.hosts(), network.window, seed)?,
             routes,
+            now: network.window.0,
             window: network.window,
             host_time: network.host_time,
             counts_delay: fluid,
@@ -173,10 +182,22 @@ impl Traffic for Senders {
         self.within(first)
     }
 
+    #[inline]
+    fn advance(&mut self, now: Picos) {
+        self.now = now;
+    }
+
     fn message(&mut self, source: u32, path: &mut Vec<u32>, lanes: &mut Vec<u32>) -> Parcel {
         let (host, destination, bytes) = self.sending.take(source);
-        let flow = u64::from(host) << 32 | u64::from(destination);
-        self.routes.path(&self.topology, host, destination, flow, path);
+        match &mut self.routes {
+            Ways::Static(routes) => {
+                let flow = u64::from(host) << 32 | u64::from(destination);
+                routes.path(&self.topology, host, destination, flow, path);
+            }
+            Ways::Dynamic(routes) => {
+                routes.path(&self.topology, self.now, (host, destination, bytes), path);
+            }
+        }
         if let Some(known) = &mut self.lanes {
             let next = known.len() as u32;
             lanes.push(*known.entry((host, destination)).or_insert(next));
@@ -219,6 +240,9 @@ impl Traffic for Senders {
 
     #[inline]
     fn ended(&mut self, message: &Delivered, arrived: bool, woken: &mut Vec<(Picos, u32)>) {
+        if let Ways::Dynamic(routes) = &mut self.routes {
+            routes.ended(message.number);
+        }
         match &mut self.sending {
             Sending::Exchanged(exchanging) => woken.extend(exchanging.ended(message, arrived)),
             Sending::Applied(player) => player.ended(message, arrived, woken),
@@ -249,6 +273,7 @@ impl Traffic for Senders {
 
     fn is_independent(&self) -> bool {
         !matches!(self.sending, Sending::Exchanged(_) | Sending::Applied(_))
+            && matches!(self.routes, Ways::Static(_))
     }
 
     fn look(&self, source: u32) {

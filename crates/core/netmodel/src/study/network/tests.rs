@@ -28,6 +28,7 @@ fn network(shape: Shape, model: Model) -> Network {
         host: None,
         model,
         subqueue: Subqueue::Flow,
+        routing: crate::routing::Routing::default(),
     }
 }
 

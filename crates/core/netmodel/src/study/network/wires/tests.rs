@@ -36,6 +36,7 @@ fn star(link: LinkClass, bytes: u64, gap_us: u64, model: Model) -> Network {
         host: None,
         model,
         subqueue: Subqueue::Flow,
+        routing: crate::routing::Routing::default(),
     }
 }
 
