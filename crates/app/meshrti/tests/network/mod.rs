@@ -476,3 +476,23 @@ fn messages_of_a_simulation_become_a_trace() {
         "{error}"
     );
 }
+
+/// A cut cable costs static routes what would have crossed it, the others what is sent before they know.
+#[test]
+fn routes_follow_failures_and_loads() {
+    let text = std::fs::read_to_string(example("adaptive-routing.toml")).expect("the example is there");
+    let columns =
+        ["rule", "messages", "mean_us", "p50_us", "p99_us", "utilisation_max", "lost", "unrouted", "digest"];
+    let [adaptive, shortest, fixed] = ["adaptive", "shortest", "static"].map(|rule| {
+        let name = format!("routing-{rule}.toml");
+        report(&[path(&file(&name, &text.replacen("rule = \"adaptive\"", &format!("rule = \"{rule}\""), 1)))])
+    });
+    let of = |report: &serde_json::Value, key: &str| report["rows"][0][key].as_f64().expect("it is a number");
+    assert!(of(&adaptive, "mean_us") < of(&shortest, "mean_us"));
+    assert!(of(&shortest, "unrouted") < of(&fixed, "unrouted"));
+    is_golden("routing-small.csv", &csv(&columns, &[adaptive, shortest, fixed]));
+    let wrong = file("routing-wrong.toml", &text.replacen("[0, 6]", "[0, 1]", 1));
+    let (status, error) = refusal(&[path(&wrong)]);
+    assert_eq!(status, Some(2));
+    assert!(error.contains("fault 1: no cable joins switches 0 and 1 of 8"), "{error}");
+}

@@ -83,7 +83,7 @@ fn datagrams_and_segments_become_messages() {
     );
     assert_eq!((read.messages[1].bytes, read.messages[1].source.to_string()), (200, "fd00::3".to_owned()));
     assert_eq!((read.messages.len(), read.seen, read.skipped.len()), (3, 3, 0));
-    // What was not kept of a packet is known from its headers.
+    // The headers tell the size of a packet that was not kept whole.
     let short = taken(pcap(ETHERNET, 80, &packets)).unwrap();
     assert_eq!(short.messages, read.messages);
     let nanos = packets.map(|(at, packet)| (at * 1_000 + 7, packet));

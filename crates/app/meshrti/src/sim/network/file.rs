@@ -4,6 +4,7 @@ mod application;
 mod hosts;
 mod links;
 mod packets;
+mod routing;
 mod traffic;
 
 use std::path::Path;
@@ -22,6 +23,7 @@ use application::Application;
 use hosts::Hosts;
 use links::{Line, Link};
 use packets::Packets;
+use routing::{Fault, Routing};
 use traffic::Traffic;
 
 /// The kind in a file. Other keys are ignored.
@@ -39,6 +41,10 @@ pub(super) struct Scenario {
     traffic: Option<Traffic>,
     application: Option<Application>,
     model: ModelTable,
+    #[serde(default)]
+    routing: Routing,
+    #[serde(default)]
+    faults: Vec<Fault>,
     #[serde(default)]
     hosts: Hosts,
 }
@@ -220,8 +226,9 @@ impl Scenario {
             (None, Some(application)) => application.load(shape.parts().0)?,
             (None, None) => return Err("`[traffic]` is missing".to_owned()),
         };
+        let routing = self.routing.routing(&self.faults, &shape.switch_names())?;
         let (host_time, host) = (self.hosts.constant(), self.hosts.host());
-        Ok(Network { shape, host_link, cable, load, window, host_time, host, model, subqueue })
+        Ok(Network { shape, host_link, cable, load, window, host_time, host, routing, model, subqueue })
     }
 
     /// The longest possible message, as far as it is known before files are read.

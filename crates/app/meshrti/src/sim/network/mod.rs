@@ -11,7 +11,8 @@ use base::Seed;
 use netmodel::host::StageUse;
 use netmodel::packet::PacketCounts;
 use netmodel::packet::ports::Deadlock;
-use netmodel::simulation::Model;
+use netmodel::routing::Rule;
+use netmodel::simulation::{Model, Outcome as Ran};
 use netmodel::study::network::{Load, Network, NetworkError, set_up};
 use netmodel::topology::{Shape, Topology};
 use netmodel::traffic::Exchanges;
@@ -102,6 +103,8 @@ pub(super) fn run(args: &Args) -> Outcome {
         "hosts": topology.hosts(),
         "switches": topology.switches(),
         "links": topology.links(),
+        "rule": rule_name(network.routing.rule),
+        "unrouted": runs.pooled().unrouted,
         "simulated_s": network.window.1.as_secs(),
         "stages": stages::values(stages_of(&runs), window),
         "application": runs.pooled().application.as_ref().map(application::values),
@@ -286,12 +289,35 @@ fn notes(scenario: &Scenario, network: &Network, topology: &Topology, runs: &Run
     notes.extend(ran.deadlock.as_ref().map(|deadlock| deadlock_note(deadlock, topology, &plan(network))));
     notes.extend(ran.application.as_ref().and_then(application::stalled_note));
     notes.extend(warm_up_note(&runs.0[0].0).filter(|_| ran.application.is_none()));
-    if let (true, Model::Packets(_)) = (ran.lost > 0, network.model) {
+    notes.extend(lost_notes(&ran, network));
+    notes
+}
+
+/// Notes on messages that were lost.
+fn lost_notes(ran: &Ran, network: &Network) -> Vec<String> {
+    let mut notes = Vec::new();
+    if ran.unrouted > 0 {
+        notes.push(format!(
+            "{} messages had no way when they were sent, because links had failed (rule `{}`)",
+            ran.unrouted,
+            rule_name(network.routing.rule)
+        ));
+    }
+    if let (true, Model::Packets(_)) = (ran.lost > ran.unrouted, network.model) {
         notes.push(
             "latencies are those of messages all of whose packets arrived; nothing is sent again".to_owned(),
         );
     }
     notes
+}
+
+/// The name of a rule in scenario files.
+fn rule_name(rule: Rule) -> &'static str {
+    match rule {
+        Rule::Static => "static",
+        Rule::Shortest => "shortest",
+        Rule::Adaptive => "adaptive",
+    }
 }
 
 /// A note on packets that were dropped, lost or marked, if there are any.
