@@ -7,7 +7,7 @@ pub use dynamic::{DynamicError, FAULTS_MAX, Fault, Routing, Rule};
 
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::topology::{Topology, Torus};
+use crate::topology::{ClusterRoutes, Topology, Torus};
 
 /// Largest number of switches of [`ShortestPaths`], which stores a distance for each pair of them:
 /// 128 MiB.
@@ -51,6 +51,8 @@ pub enum Routes {
     Shortest(ShortestPaths),
     /// By a table of the next link.
     Table(NextLinks),
+    /// Within clusters, and between them by their gateways.
+    Clusters(Box<ClusterRoutes>),
 }
 
 impl Routes {
@@ -60,6 +62,7 @@ impl Routes {
             Routes::DimensionOrder(torus) => torus.route(topology, source, destination, path),
             Routes::Shortest(paths) => paths.path(topology, source, destination, flow, path),
             Routes::Table(next) => next.path(topology, source, destination, path),
+            Routes::Clusters(clusters) => clusters.path(source, destination, flow, path),
         }
     }
 }
@@ -245,7 +248,7 @@ impl NextLinks {
     }
 
     #[inline]
-    fn next(&self, destination: u32, at: u32) -> u32 {
+    pub(crate) fn next(&self, destination: u32, at: u32) -> u32 {
         self.next[destination as usize * self.switches as usize + at as usize]
     }
 

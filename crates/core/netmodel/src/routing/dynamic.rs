@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{NextLinks, RouteError, Routes, ShortestPaths, walk};
+use super::{NextLinks, RouteError, Routes, SWITCHES_MAX, ShortestPaths, walk};
 use crate::topology::Topology;
 use crate::units::Picos;
 
@@ -169,7 +169,11 @@ impl DynamicRoutes {
         let present = match (routing.rule, given) {
             (Rule::Static, given) => Present::Given(given),
             (Rule::Shortest, Routes::Table(next)) => Present::Quickest(next),
-            (Rule::Adaptive, Routes::Table(_)) => return Err(DynamicError::Quickest),
+            (Rule::Adaptive, Routes::Table(_) | Routes::Clusters(_)) => return Err(DynamicError::Quickest),
+            (Rule::Shortest, Routes::Clusters(_)) if topology.switches() > SWITCHES_MAX => {
+                return Err(RouteError::TooLarge { switches: topology.switches() }.into());
+            }
+            (Rule::Shortest, Routes::Clusters(_)) => Present::Quickest(NextLinks::quickest(topology)),
             (_, Routes::Shortest(paths)) => Present::Shortest(paths),
             (_, Routes::DimensionOrder(_)) => Present::Shortest(ShortestPaths::new(topology)?),
         };

@@ -20,7 +20,7 @@ use crate::routing::{DynamicError, DynamicRoutes, RouteError, Routes, Routing, R
 use crate::script::Shared;
 use crate::simulation::{Model, Simulation, build};
 use crate::sizes::{Sizes, SizesError};
-use crate::topology::{LinkClass, PARTS_MAX, Shape, TopologyError, WanError};
+use crate::topology::{ClusterError, LinkClass, PARTS_MAX, Shape, TopologyError, WanError};
 use crate::units::Picos;
 pub use senders::Senders;
 use senders::Ways;
@@ -79,6 +79,10 @@ pub fn memory_bytes(shape: &Shape, model: Model) -> Option<u64> {
     let routes = match shape {
         Shape::Torus(_) => 0,
         Shape::Wan(_) => switches.saturating_mul(switches).saturating_mul(4),
+        // Each cluster has a network and routes of its own beside the whole.
+        Shape::Clusters(clusters) => {
+            clusters.clusters().iter().filter_map(|cluster| memory_bytes(&cluster.shape, model)).sum()
+        }
         _ => switches.saturating_mul(switches).saturating_mul(2),
     };
     Some(hosts.saturating_mul(HOST_BYTES).saturating_add(links.saturating_mul(link)).saturating_add(routes))
@@ -156,6 +160,9 @@ pub enum NetworkError {
     /// Some site cannot be reached, or a route leads astray.
     #[error(transparent)]
     Wan(#[from] WanError),
+    /// Clusters have no routes between them.
+    #[error(transparent)]
+    Clusters(#[from] ClusterError),
     /// The pattern does not suit the network.
     #[error(transparent)]
     Pattern(#[from] PatternError),
@@ -206,13 +213,14 @@ pub fn set_up(network: &Network, seed: Seed) -> Result<Simulation<Senders>, Netw
     let routes = match &network.shape {
         Shape::Torus(torus) => Routes::DimensionOrder(torus.clone()),
         Shape::Wan(wan) => Routes::Table(wan.routes(&topology)?),
+        Shape::Clusters(clusters) => Routes::Clusters(Box::new(clusters.routes(&topology)?)),
         _ => {
             let paths = ShortestPaths::new(&topology)?;
             paths.check(&topology)?;
             Routes::Shortest(paths)
         }
     };
-    if let (Shape::Wan(wan), true) = (&network.shape, network.routing.rule != Rule::Static)
+    if let (Some(wan), true) = (network.shape.wan(), network.routing.rule != Rule::Static)
         && !wan.detours.is_empty()
     {
         return Err(DynamicError::Written.into());

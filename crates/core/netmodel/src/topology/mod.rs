@@ -4,11 +4,15 @@
 //! consecutive numbers, so that a route is a sequence of ports and needs no search. A duplex cable
 //! is two links.
 
+mod built;
+mod clusters;
 mod shape;
 mod torus;
 mod wan;
 mod wire;
 
+pub use built::Built;
+pub use clusters::{Cluster, ClusterError, ClusterRoutes, Clusters};
 pub use shape::Shape;
 pub use torus::{Straight, Torus};
 pub use wan::{Detour, Line, Site, Wan, WanError};
@@ -50,6 +54,16 @@ pub enum TopologyError {
     TooLarge {
         /// Number of parts.
         parts: u64,
+    },
+    /// A link of a topology that a program built does not serve messages both ways.
+    #[error("the link from node {from} to node {to} {why}")]
+    OneWay {
+        /// Its beginning; hosts come first, then switches.
+        from: u32,
+        /// Its end.
+        to: u32,
+        /// The fault.
+        why: &'static str,
     },
     /// A table of sites is not valid.
     #[error(transparent)]

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use base::Seed;
 
-use super::{Builder, LinkClass, Topology, TopologyError, Torus, Wan};
+use super::{Builder, Built, Clusters, LinkClass, Topology, TopologyError, Torus, Wan};
 use crate::arrivals::below;
 
 /// A network by its name and numbers.
@@ -73,6 +73,10 @@ pub enum Shape {
     },
     /// Sites joined by lines, each with a rate and a delay of its own.
     Wan(Wan),
+    /// The same, where each site is a network of another shape.
+    Clusters(Clusters),
+    /// A topology that a program built. It has classes of links of its own.
+    Built(Built),
 }
 
 /// Classes of links, except those of a [`Wan`].
@@ -105,6 +109,13 @@ impl Shape {
             let hosts = torus.hosts();
             return (hosts, torus.switches(), torus.cables().saturating_add(hosts.saturating_mul(2)));
         }
+        if let Shape::Clusters(clusters) = self {
+            return clusters.parts();
+        }
+        if let Shape::Built(built) = self {
+            let topology = built.topology();
+            return (topology.hosts().into(), topology.switches().into(), topology.links().into());
+        }
         let counts = self.counts();
         let hosts = match self {
             Shape::Wan(wan) => wan.sites.iter().map(|site| u64::from(site.hosts)).sum(),
@@ -117,7 +128,26 @@ impl Shape {
     pub fn switch_names(&self) -> Vec<String> {
         match self {
             Shape::Wan(wan) => wan.sites.iter().map(|site| site.name.clone()).collect(),
+            Shape::Clusters(clusters) => clusters.switch_names(),
             _ => Vec::new(),
+        }
+    }
+
+    /// Its sites and lines, if it has any.
+    pub fn wan(&self) -> Option<&Wan> {
+        match self {
+            Shape::Wan(wan) => Some(wan),
+            Shape::Clusters(clusters) => Some(clusters.wan()),
+            _ => None,
+        }
+    }
+
+    /// The same, to change the lines.
+    pub(crate) fn wan_mut(&mut self) -> Option<&mut Wan> {
+        match self {
+            Shape::Wan(wan) => Some(wan),
+            Shape::Clusters(clusters) => Some(clusters.wan_mut()),
+            _ => None,
         }
     }
 
@@ -133,7 +163,8 @@ impl Shape {
             Shape::LeafSpine { .. } => "leaf-spine",
             Shape::Dragonfly { .. } => "dragonfly",
             Shape::RandomRegular { .. } => "random-regular",
-            Shape::Wan(_) => "wan",
+            Shape::Wan(_) | Shape::Clusters(_) => "wan",
+            Shape::Built(_) => "built",
         }
     }
 
@@ -147,6 +178,12 @@ impl Shape {
         }
         if let Shape::Wan(wan) = self {
             return wan.build(host);
+        }
+        if let Shape::Clusters(clusters) = self {
+            return clusters.build(&host, &cable);
+        }
+        if let Shape::Built(built) = self {
+            return Ok(built.topology().clone());
         }
         self.check()?;
         let counts = self.counts();
@@ -173,7 +210,7 @@ impl Shape {
         };
         let one = |what, value| at_least(what, value, 1, "at least 1");
         match self {
-            Shape::Torus(_) | Shape::Wan(_) => Ok(()),
+            Shape::Torus(_) | Shape::Wan(_) | Shape::Clusters(_) | Shape::Built(_) => Ok(()),
             Shape::Star { hosts } => one("the number of hosts", *hosts),
             Shape::FullMesh { switches, hosts_per_switch } => {
                 one("the number of switches", *switches)?;
@@ -236,7 +273,8 @@ impl Shape {
             Shape::Torus(torus) => {
                 counts(torus.switches(), &torus.hosts_per_switch, torus.switches(), torus.cables() / 2)
             }
-            // These counts do not build it, because sites differ.
+            // These counts do not build them, because sites differ.
+            Shape::Clusters(_) | Shape::Built(_) => counts(0, &0, self.parts().1, self.parts().2 / 2),
             Shape::Wan(wan) => counts(0, &0, wan.sites.len() as u64, wan.lines.len() as u64),
             Shape::Star { hosts } => counts(1, hosts, 1, 0),
             Shape::FullMesh { switches, hosts_per_switch } => {
@@ -282,7 +320,7 @@ impl Shape {
     /// Lays the cables between switches, and calls `cable` once for each.
     fn lay(&self, mut cable: impl FnMut(u32, u32), switches: u32) {
         match self {
-            Shape::Torus(_) | Shape::Wan(_) | Shape::Star { .. } => {}
+            Shape::Torus(_) | Shape::Wan(_) | Shape::Clusters(_) | Shape::Built(_) | Shape::Star { .. } => {}
             Shape::FullMesh { .. } => (0..switches).for_each(|a| (a + 1..switches).for_each(|b| cable(a, b))),
             Shape::Tree { fan_outs, .. } => tree(fan_outs, switches, cable),
             Shape::FatTree { ports } => fat_tree(*ports / 2, cable),

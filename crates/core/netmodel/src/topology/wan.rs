@@ -53,6 +53,9 @@ pub struct Wan {
     pub detours: Vec<Detour>,
 }
 
+/// Classes of links, and lines: the two sites, and the class.
+type Laid = (Vec<LinkClass>, Vec<(u32, u32, usize)>);
+
 /// The reason why a table is not valid.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum WanError {
@@ -75,6 +78,12 @@ pub enum WanError {
         /// The site that is not a neighbour.
         via: String,
     },
+    /// A site of clusters has sites of its own.
+    #[error("{0} is a `wan` within a `wan`: a site is a network of another shape")]
+    Nested(String),
+    /// The gateway of a site does not exist, or has no hosts.
+    #[error("the gateway of {0} is switch {1}, which is no switch with hosts there")]
+    Gateway(String, u32),
     /// A route goes in a circle.
     #[error("routes from {0} to {1} go in a circle")]
     Circle(String, String),
@@ -85,12 +94,12 @@ impl Wan {
         self.sites.get(site as usize).map_or_else(|| format!("site {site}"), |site| site.name.clone())
     }
 
-    /// Builds it, with links of class `host` at the hosts.
+    /// The ends of all lines and their classes, which follow `classes`.
     ///
     /// # Errors
-    /// A line is not valid, or there are too many parts.
-    pub(super) fn build(&self, host: LinkClass) -> Result<Topology, TopologyError> {
-        let mut classes = vec![host];
+    /// A line is not valid, or there are too many classes.
+    pub(super) fn lay(&self, mut classes: Vec<LinkClass>) -> Result<Laid, TopologyError> {
+        let before = classes.len();
         let mut laid = BTreeSet::new();
         let mut cables = Vec::new();
         for Line { ends: (a, b), rate, delay, wire } in &self.lines {
@@ -105,16 +114,25 @@ impl Wan {
                 return Err(wrong("is there twice").into());
             }
             let line = LinkClass { name: "line".to_owned(), rate: *rate, delay: *delay, wire: *wire };
-            let known = classes[1..].iter().position(|class| *class == line);
+            let known = classes[before..].iter().position(|class| *class == line);
             let class = known.unwrap_or_else(|| {
                 classes.push(line);
-                classes.len() - 2
+                classes.len() - before - 1
             });
-            cables.push((*a, *b, class + 1));
+            cables.push((*a, *b, class + before));
         }
         if classes.len() > CLASSES_MAX {
-            return Err(WanError::Kinds(classes.len() - 1).into());
+            return Err(WanError::Kinds(classes.len() - before).into());
         }
+        Ok((classes, cables))
+    }
+
+    /// Builds it, with links of class `host` at the hosts.
+    ///
+    /// # Errors
+    /// A line is not valid, or there are too many parts.
+    pub(super) fn build(&self, host: LinkClass) -> Result<Topology, TopologyError> {
+        let (classes, cables) = self.lay(vec![host])?;
         let hosts: u64 = self.sites.iter().map(|site| u64::from(site.hosts)).sum();
         let links = 2 * (hosts + cables.len() as u64);
         let mut builder = Builder::new(hosts, self.sites.len() as u64, links, classes)?;

@@ -83,16 +83,22 @@ pub enum WireError {
 impl Network {
     /// Every kind of link with a display name.
     fn classes(&self) -> Vec<(String, LinkClass)> {
+        if let Shape::Built(built) = &self.shape {
+            let named = |class: &LinkClass| (format!("links of class `{}`", class.name), class.clone());
+            return built.topology().classes().iter().map(named).collect();
+        }
         let mut classes = vec![("links of hosts".to_owned(), self.host_link.clone())];
-        match &self.shape {
-            Shape::Wan(wan) => classes.extend(wan.lines.iter().map(|line| {
+        if !matches!(self.shape, Shape::Wan(_)) {
+            classes.push(("links between switches".to_owned(), self.cable.clone()));
+        }
+        if let Some(wan) = self.shape.wan() {
+            classes.extend(wan.lines.iter().map(|line| {
                 let site = |site: u32| wan.sites.get(site as usize).map_or("?", |site| site.name.as_str());
                 let name = format!("the line between {} and {}", site(line.ends.0), site(line.ends.1));
                 let class =
                     LinkClass { name: name.clone(), rate: line.rate, delay: line.delay, wire: line.wire };
                 (name, class)
-            })),
-            _ => classes.push(("links between switches".to_owned(), self.cable.clone())),
+            }));
         }
         classes
     }
@@ -187,7 +193,10 @@ impl Network {
             ..class.clone()
         };
         let mut shape = self.shape.clone();
-        if let Shape::Wan(wan) = &mut shape {
+        if let Shape::Built(built) = &mut shape {
+            *built = built.with_classes(thin);
+        }
+        if let Some(wan) = shape.wan_mut() {
             for line in &mut wan.lines {
                 let class =
                     LinkClass { name: String::new(), rate: line.rate, delay: line.delay, wire: line.wire };

@@ -86,3 +86,39 @@ fn impossible_numbers_are_told() {
         say(Shape::Dragonfly { hosts_per_switch: 9, group: u32::MAX, global: u32::MAX }).contains("too many")
     );
 }
+
+/// A triangle of switches with a host each, built by hand, behaves as the full mesh that it is.
+#[test]
+fn a_topology_may_be_built_by_a_program() {
+    use crate::topology::{Builder, Built, TopologyError, Wire};
+    use crate::units::{Picos, Rate};
+    let class = || LinkClass {
+        name: "any".to_owned(),
+        rate: Rate::mbit(100),
+        delay: Picos::from_micros(1),
+        wire: Wire::default(),
+    };
+    let builder = || Builder::new(3, 3, 12, vec![class()]).unwrap();
+    let mut whole = builder();
+    for at in 0..3 {
+        whole.cable(at, 3 + at, 0);
+        whole.cable(3 + at, 3 + (at + 1) % 3, 0);
+    }
+    let built = Built::new(whole.build()).unwrap();
+    let shape = Shape::Built(built.clone());
+    assert_eq!((shape.parts(), shape.name()), ((3, 3, 12), "built"));
+    assert_eq!(shape, Shape::Built(built));
+    let topology = shape.build(class(), class()).unwrap();
+    assert_eq!(crate::routing::ShortestPaths::new(&topology).unwrap().diameter(), Some(1));
+    let wrong = |links: &[(u32, u32)]| {
+        let mut builder = builder();
+        links.iter().for_each(|(from, to)| builder.link(*from, *to, 0));
+        Built::new(builder.build()).map(|_| ()).unwrap_err()
+    };
+    let none =
+        TopologyError::Value { what: "the number of links of a host", value: 0, expected: "1, to a switch" };
+    assert_eq!(wrong(&[]), none);
+    assert_eq!(wrong(&[(0, 1)]).to_string(), "the link from node 0 to node 1 joins two hosts");
+    let said = wrong(&[(0, 3), (1, 4), (2, 5)]).to_string();
+    assert_eq!(said, "the link from node 0 to node 3 has none in the other direction");
+}
