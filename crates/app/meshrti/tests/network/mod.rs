@@ -496,3 +496,28 @@ fn routes_follow_failures_and_loads() {
     assert_eq!(status, Some(2));
     assert!(error.contains("fault 1: no cable joins switches 0 and 1 of 8"), "{error}");
 }
+
+/// A torus, a fat tree and one switch behind lines: messages between sites take at least the delay of a line.
+#[test]
+fn clusters_stand_behind_lines() {
+    let text = std::fs::read_to_string(example("clusters-wan.toml")).expect("the example is there");
+    let scenario = file("clusters.toml", &text.replacen("until = \"1s\"", "until = \"50ms\"", 1));
+    let links = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("clusters");
+    let report = report(&[path(&scenario), "--csv", path(&links)]);
+    let columns = [
+        "shape",
+        "hosts",
+        "switches",
+        "links",
+        "messages",
+        "mean_us",
+        "p50_us",
+        "p99_us",
+        "utilisation_max",
+        "digest",
+    ];
+    assert_eq!(report["rows"][0]["hosts"], 64 + 54 + 8);
+    is_golden("clusters-small.csv", &csv(&columns, &[report]));
+    let links = std::fs::read_to_string(links.join("links.csv")).expect("it was written");
+    assert!(links.contains("NORTH,SOUTH,") && links.contains("NORTH/4,"), "{links}");
+}

@@ -27,8 +27,8 @@ pub struct Clusters {
 struct Place {
     topology: Topology,
     routes: Routes,
+    /// Its first host in the whole network.
     hosts: u32,
-    switches: u32,
     gateway: u32,
     /// The first link out of its switches in the whole network.
     links: u32,
@@ -173,15 +173,8 @@ impl Clusters {
             let links = topology.out_of(topology.hosts() + first_switch).start;
             let (hosts, switches) = (inside.hosts(), inside.switches());
             let gateway = cluster.gateway;
-            let place = Place {
-                topology: inside,
-                routes,
-                hosts: first_host,
-                switches: first_switch,
-                gateway,
-                links,
-                lines: joined as u32,
-            };
+            let place =
+                Place { topology: inside, routes, hosts: first_host, gateway, links, lines: joined as u32 };
             sites.push(place);
             first_host += hosts;
             first_switch += switches;

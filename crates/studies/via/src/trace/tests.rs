@@ -171,7 +171,7 @@ fn damaged_files_are_reported_with_the_packet() {
         why,
         "packet 2: 40 of its 83 bytes were captured, too few for its headers: capture with a longer snapshot length"
     );
-    let mut huge = whole.clone();
+    let mut huge = whole;
     huge[24 + 8..24 + 12].copy_from_slice(&u32::MAX.to_le_bytes());
     let why = taken(huge).unwrap_err();
     assert!(why.starts_with("packet 1 "), "{why}");
@@ -180,7 +180,7 @@ fn damaged_files_are_reported_with_the_packet() {
         taken(new[..new.len() - 3].to_vec()).unwrap_err(),
         "packet 2 is cut off: the file ends within it"
     );
-    let mut other = new.clone();
+    let mut other = new;
     let first = 28 + 32;
     assert_eq!(other[first..first + 4], 6_u32.to_be_bytes());
     other[first + 8..first + 12].copy_from_slice(&3_u32.to_be_bytes());

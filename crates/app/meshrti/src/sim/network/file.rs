@@ -6,6 +6,7 @@ mod links;
 mod packets;
 mod routing;
 mod traffic;
+mod wan;
 
 use std::path::Path;
 
@@ -21,10 +22,11 @@ use serde::Deserialize;
 use super::{objects, recording};
 use application::Application;
 use hosts::Hosts;
-use links::{Line, Link};
+use links::Link;
 use packets::Packets;
 use routing::{Fault, Routing};
 use traffic::Traffic;
+use wan::Wan;
 
 /// The kind in a file. Other keys are ignored.
 /// A scenario of a network by itself.
@@ -63,32 +65,6 @@ enum Topology {
     Dragonfly { hosts_per_switch: u32, group: u32, global: u32 },
     RandomRegular { switches: u32, degree: u32, hosts_per_switch: u32 },
     Wan(Wan),
-}
-
-/// Sites joined by lines.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Wan {
-    sites: Vec<Site>,
-    lines: Vec<Line>,
-    #[serde(default)]
-    routes: Vec<Route>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Site {
-    name: String,
-    hosts: u32,
-}
-
-/// A route: messages at one site for another go to a third one first.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Route {
-    at: String,
-    to: String,
-    via: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -187,12 +163,17 @@ impl Scenario {
             (None, None) => return Err("`[traffic]` is missing (or an `[application]`)".to_owned()),
         }
         match (&scenario.topology, &scenario.links.switches) {
-            (Topology::Wan(_), Some(_)) => {
+            (Topology::Wan(wan), Some(_)) if !wan.has_clusters() => {
                 let why =
                     "[links]: leave `switches` out: the lines of a `wan` have rates and delays of their own";
                 return Err(why.to_owned());
             }
-            (Topology::Wan(wan), None) => wan.check()?,
+            (Topology::Wan(wan), None) if wan.has_clusters() => {
+                let why =
+                    "[links]: `switches` is missing: links between the switches of a site with a `shape`";
+                return Err(why.to_owned());
+            }
+            (Topology::Wan(wan), _) => wan.check()?,
             (_, None) => return Err("[links]: `switches` is missing: links between switches".to_owned()),
             (_, Some(_)) => {}
         }
@@ -253,10 +234,9 @@ impl Scenario {
             }
             ModelTable::StoreAndForward { .. } => Model::StoreAndForward,
             ModelTable::Packets(packets) => {
-                let lines = match &shape {
-                    Shape::Wan(wan) => wan.lines.iter().map(|line| line.wire).collect(),
-                    _ => vec![cable.wire],
-                };
+                let mut lines: Vec<_> =
+                    shape.wan().map_or(&[][..], |wan| &wan.lines).iter().map(|line| line.wire).collect();
+                lines.extend(self.links.switches.as_ref().map(|_| cable.wire));
                 let wires = || lines.iter().chain([&host_link.wire]);
                 let payload = wires().filter_map(|wire| wire.payload).min();
                 let overhead = wires().map(|wire| wire.overhead).max().unwrap_or(0);
@@ -264,56 +244,6 @@ impl Scenario {
             }
         };
         Ok(Wires { shape, host_link, cable, model })
-    }
-}
-
-impl Wan {
-    fn site(&self, name: &str) -> Option<u32> {
-        self.sites.iter().position(|site| site.name == name).map(|site| site as u32)
-    }
-
-    /// Checks that every site has a unique name, and that every other name refers to a site.
-    fn check(&self) -> Result<(), String> {
-        for (at, site) in self.sites.iter().enumerate() {
-            if self.sites[..at].iter().any(|other| other.name == site.name) {
-                return Err(format!("[topology]: two sites are called `{}`", site.name));
-            }
-        }
-        let lines = self.lines.iter().zip(1..).flat_map(|(line, number)| {
-            line.between.iter().map(move |name| (format!("line {number} of `lines`"), name))
-        });
-        let routes = self.routes.iter().zip(1..).flat_map(|(route, number)| {
-            [&route.at, &route.to, &route.via].map(|name| (format!("entry {number} of `routes`"), name))
-        });
-        match lines.chain(routes).find(|(_, name)| self.site(name).is_none()) {
-            None => Ok(()),
-            Some((place, name)) => {
-                let known: Vec<&str> = self.sites.iter().map(|site| site.name.as_str()).collect();
-                Err(format!(
-                    "[topology]: {place}: there is no site `{name}` (there are: {})",
-                    known.join(", ")
-                ))
-            }
-        }
-    }
-
-    fn table(&self) -> Result<netmodel::topology::Wan, String> {
-        // `check` has verified all names.
-        let site = |name: &str| self.site(name).unwrap_or(u32::MAX);
-        let line = |(line, number): (&Line, usize)| {
-            line.line(number, (site(&line.between[0]), site(&line.between[1])))
-        };
-        let route = |route: &Route| netmodel::topology::Detour {
-            at: site(&route.at),
-            to: site(&route.to),
-            via: site(&route.via),
-        };
-        let known = |site: &Site| netmodel::topology::Site { name: site.name.clone(), hosts: site.hosts };
-        Ok(netmodel::topology::Wan {
-            sites: self.sites.iter().map(known).collect(),
-            lines: self.lines.iter().zip(1..).map(line).collect::<Result<_, _>>()?,
-            detours: self.routes.iter().map(route).collect(),
-        })
     }
 }
 
@@ -343,7 +273,7 @@ impl Topology {
             Topology::RandomRegular { switches, degree, hosts_per_switch } => {
                 Shape::RandomRegular { switches, degree, hosts_per_switch, seed }
             }
-            Topology::Wan(ref wan) => Shape::Wan(wan.table()?),
+            Topology::Wan(ref wan) => wan.shape(seed)?,
         })
     }
 }
