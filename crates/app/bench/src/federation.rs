@@ -16,7 +16,7 @@ use crate::groups::{Counts, Groups, await_reach};
 use crate::joined::Joined;
 use crate::member::{FOM, Member, received, reflected};
 use crate::process::Launcher;
-use crate::process::{Process, orders, print_line};
+use crate::process::{PATIENCE, Process, orders, print_line};
 use crate::role;
 use crate::server::{Server, federation_name};
 use crate::usage;
@@ -64,6 +64,26 @@ pub struct Work {
     /// The nodes of the other federates; for round trips exactly one.
     pub to: Vec<usize>,
 }
+
+/// Bytes of a pair for which there is a further [`PATIENCE`]: with very many pairs on few cores,
+/// exchanges of a megabyte take a second each.
+const PATIENT_BYTES: u64 = 16 << 20;
+
+impl Work {
+    /// The longest time that the task may take.
+    fn patience(&self) -> Duration {
+        let updates = match &self.task {
+            Task::RoundTrips { count, warm_up } => count + warm_up,
+            Task::Flood { count, .. } => *count,
+            Task::Entities { script, .. } => script.len() as u64,
+        };
+        let times = 1 + updates.saturating_mul(self.size as u64) / PATIENT_BYTES;
+        PATIENCE * u32::try_from(times).unwrap_or(u32::MAX).min(PATIENCE_TIMES_MAX)
+    }
+}
+
+/// At most so many times [`PATIENCE`]: an hour.
+const PATIENCE_TIMES_MAX: u32 = 60;
 
 /// The settings of a measurement.
 #[derive(Clone, Debug)]
@@ -338,7 +358,7 @@ impl FederateProcess {
             Done { quantiles_us: None, mean_us: None, per_s: None, reflects: None, cpu_s: Vec::new() };
         match &self.work.task {
             Task::RoundTrips { .. } => {
-                let words = self.near.hear("took").await?;
+                let words = self.near.hear_within("took", self.work.patience()).await?;
                 let micros = |at: usize| words.get(at).and_then(|word| word.parse::<f64>().ok());
                 let quantiles = micros(0).zip(micros(1)).zip(micros(2));
                 let quantiles = quantiles.map(|((p50, p90), p99)| [p50, p90, p99]);
@@ -351,7 +371,10 @@ impl FederateProcess {
                 let expected = count * (*subscribers * self.far.len()) as u64;
                 let mut received = 0;
                 for far in &mut self.far {
-                    received += far.hear_number("got").await?;
+                    let words = far.hear_within("got", self.work.patience()).await?;
+                    let count = words.first().and_then(|word| word.parse::<u64>().ok());
+                    received +=
+                        count.ok_or_else(|| BenchError::Unusable("a federate says no count".to_owned()))?;
                 }
                 let seconds = begun.elapsed().as_secs_f64();
                 let sent = self.near.hear("sent").await?;
