@@ -347,6 +347,57 @@ fn table_1_of_the_router_paper_is_counted_by_the_routers() {
     is_golden("router-table1.csv", &via::csv(&columns, &[report]));
 }
 
+/// The paper's latency run of three levels: the mesh is better, and by how much is seen only where
+/// federates take messages at once.
+#[test]
+fn one_exchange_at_a_time_is_shorter_on_the_mesh_by_less_than_its_error() {
+    let report = report(&["router-latency", "--sizes", "128", "--looks", "0,1000", "--exchanges", "100"]);
+    assert_eq!(report["schema"], "meshrti.sim.router-latency/1");
+    assert_eq!(report["summary"]["passed"], true);
+    let rows = report["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 2 * 4, "looks; 0, 1 and 2 hops, and any");
+    for row in rows {
+        let (hops, ratio) = (row["hops"].as_str().expect("hops"), number(row, "ratio"));
+        let links = (&row["tree_links"], &row["mesh_links"]);
+        match hops.parse::<usize>() {
+            Ok(hops) => assert_eq!(links, (&[2, 4, 6][hops].into(), &[2, 3, 3][hops].into()), "{row}"),
+            Err(_) => {
+                assert_eq!(row["within_error"], if row["look_us"] == 0 { "no" } else { "yes" }, "{row}")
+            }
+        }
+        if row["look_us"] == 0 {
+            // A message crosses as many links; the triads' pipes are the rest.
+            let of_links = |key| row[key].as_f64();
+            if let (Some(tree), Some(mesh)) = (of_links("tree_links"), of_links("mesh_links")) {
+                assert!((ratio / (tree / mesh) - 1.0).abs() < 0.03, "{row}");
+            }
+        }
+    }
+    let (status, error) = refusal(&["router-latency", "--fan-outs", "3,3"]);
+    assert_eq!(status, Some(1));
+    assert!(error.contains("the fan-out there must be even to pair 1-hop neighbours, not 3"), "{error}");
+}
+
+/// Figures 13 to 19 of the router paper, in the reading that needs no contention.
+#[test]
+fn statements_of_the_router_paper_stand_beside_ours() {
+    let report = report(&["router-figures", "--readings", "alone"]);
+    assert_eq!(report["schema"], "meshrti.sim.router-figures/1");
+    let rows = report["rows"].as_array().expect("rows");
+    let of = |table: &str| rows.iter().filter(|row| row["table"] == table).collect::<Vec<_>>();
+    assert_eq!(of("reasons").len(), 9);
+    let figures = of("figures");
+    let holds = |claim: &str| figures.iter().find(|row| row["claim"] == claim).map(|row| &row["holds"]);
+    assert_eq!(holds("1"), Some(&Value::from("yes")), "curves meet at a megabyte: {figures:?}");
+    assert_eq!(holds("2"), Some(&Value::from("no")), "0 hops of the mesh are apart: {figures:?}");
+    assert_eq!(holds("8"), None, "a pair alone has no groups: {figures:?}");
+    for reading in ["rti", "alone", "per-byte"] {
+        let shown = meshrti(&["sim", "router-tree-vs-mesh", "--reading", reading, "--show"]);
+        let text = String::from_utf8_lossy(&shown.stdout);
+        assert!(shown.status.success() && text.contains("kind = \"router-networks\""), "{reading}: {text}");
+    }
+}
+
 #[test]
 fn there_is_a_list_and_every_scenario_can_be_shown() {
     let list = report(&["list"]);

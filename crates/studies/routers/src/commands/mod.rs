@@ -4,6 +4,7 @@ mod built_in;
 mod exercise;
 mod floods;
 mod hardware;
+mod latency;
 mod routers;
 
 use console::exit::Outcome;
@@ -14,6 +15,8 @@ use experiment::{RunFlags, SeedFlag, Settings};
 
 use exercise::ExerciseFlags;
 use floods::FloodsArgs;
+use latency::LatencyArgs;
+use routers::{FiguresArgs, Reading};
 
 /// The kind of scenario files of exercises, and the name of their subcommand.
 pub const EXERCISE: &str = "exercise";
@@ -28,11 +31,15 @@ pub enum Command {
     /// Simulated entities over networks of routers, from a scenario file
     Exercise(FileArgs<ExerciseArgs>),
     /// Router paper: pairs of federates over a tree and over a mesh of routers
-    RouterTreeVsMesh(RoutersArgs),
+    RouterTreeVsMesh(TreeVsMeshArgs),
+    /// Router paper, Figs. 13 to 19: its statements, ours, and why they differ
+    RouterFigures(FiguresArgs),
     /// Router paper, Table 1: the links that messages cross, as routers count them
     RouterTable1(Table1Args),
     /// Router paper, Fig. 9: pairs flood a tree and a mesh of routers
     RouterFloods(FloodsArgs),
+    /// Router paper, section 4: one exchange at a time, over a tree of three levels and a mesh
+    RouterLatency(LatencyArgs),
     /// Simulators at sites over a WAN, as a tree and as a mesh (JUO)
     Juo(ExerciseArgs),
     /// 50,000 and 100,000 vehicles on 1,904 processors (SF Express)
@@ -62,6 +69,16 @@ pub struct RoutersArgs {
     files: FilesFlag,
     #[command(flatten)]
     json: JsonFlag,
+}
+
+/// Options of router-tree-vs-mesh.
+#[derive(clap::Args)]
+pub struct TreeVsMeshArgs {
+    /// The reading of what the paper leaves open
+    #[arg(long, value_name = "NAME", default_value = "tcp")]
+    reading: Reading,
+    #[command(flatten)]
+    args: RoutersArgs,
 }
 
 /// Options of exercises.
@@ -127,13 +144,15 @@ impl Command {
                 let (name, text) = read_scenario(file)?;
                 args.run(file, &name, &text)
             }
-            Self::RouterTreeVsMesh(args) => {
-                args.run("router-tree-vs-mesh", "router-tree-vs-mesh", built_in::TREE_VS_MESH)
+            Self::RouterTreeVsMesh(TreeVsMeshArgs { reading, args }) => {
+                args.run("router-tree-vs-mesh", reading.scenario(), reading.text())
             }
+            Self::RouterFigures(args) => args.run(),
             Self::RouterTable1(Table1Args { seed, files, json }) => {
                 routers::table1(&Settings::new("router-table1", *seed, json).with_files(files))
             }
             Self::RouterFloods(args) => args.run(),
+            Self::RouterLatency(args) => args.run(),
             Self::Juo(args) => args.run("juo", "juo", built_in::JUO),
             Self::Sfexpress(args) => args.run("sfexpress", "sfexpress", built_in::SFEXPRESS),
             Self::Million(args) => args.run("million", "million", built_in::MILLION),

@@ -96,7 +96,7 @@ impl Layout {
     /// All pairs of federates that are `hops` levels apart, leaf by leaf. At distance 0 partners
     /// are at the same leaf; at distance `n` their lowest common router is `n` levels above the
     /// leaves. Every federate is in one pair: the first half of a router's children is paired with
-    /// the second half.
+    /// the second half. At distance 0 the last of an odd number of federates has no partner.
     ///
     /// # Errors
     /// [`LayoutError`]: the distance does not exist, or halves cannot be formed.
@@ -108,8 +108,14 @@ impl Layout {
             _ => Err(LayoutError::Odd { what, hops, got }),
         };
         if hops == 0 {
-            odd("the number of federates per leaf", per_leaf)?;
-            return Ok((0..self.federates()).step_by(2).map(|first| (first, first + 1)).collect());
+            if per_leaf < 2 {
+                let what = "the number of federates per leaf, to pair 0-hop neighbours,";
+                return Err(LayoutError::Range { what, min: 2, max: FEDERATES_MAX, got: per_leaf });
+            }
+            let of_leaf = |leaf: usize| {
+                (0..per_leaf / 2).map(move |pair| leaf * per_leaf + 2 * pair).map(|first| (first, first + 1))
+            };
+            return Ok((0..self.leaves()).flat_map(of_leaf).collect());
         }
         let levels = self.fan_outs.len();
         let Some(level) = levels.checked_sub(hops) else {
@@ -125,6 +131,24 @@ impl Layout {
             .flat_map(|leaf| (0..per_leaf).map(move |seat| leaf * per_leaf + seat))
             .map(|first| (first, first + distance * per_leaf))
             .collect())
+    }
+
+    /// The share of all pairs of federates that are so far apart, for each distance from 0. Sums to 1.
+    ///
+    /// # Errors
+    /// [`LayoutError`]: as for [`Layout::check`].
+    pub fn shares(&self) -> Result<Vec<f64>, LayoutError> {
+        self.check()?;
+        let others = self.federates() as f64 - 1.0;
+        let mut nearer = 1;
+        let mut within = self.federates_per_leaf;
+        let mut shares = vec![(within - nearer) as f64 / others];
+        for fan_out in self.fan_outs.iter().rev() {
+            nearer = within;
+            within *= fan_out;
+            shares.push((within - nearer) as f64 / others);
+        }
+        Ok(shares)
     }
 
     /// `wanted` of these pairs, evenly spread.
@@ -243,10 +267,29 @@ mod tests {
         assert_eq!(say(odd.pairs(1)), "the fan-out there must be even to pair 1-hop neighbours, not 3");
         assert_eq!(
             say(odd.pairs(0)),
-            "the number of federates per leaf must be even to pair 0-hop neighbours, not 1"
+            "the number of federates per leaf, to pair 0-hop neighbours, must be from 2 to 65536, not 1"
         );
         let huge = Layout { fan_outs: vec![1_024, 1_024], federates_per_leaf: usize::MAX };
         assert_eq!(say(huge.pairs(0)), "the number of leaf routers must be from 1 to 1024, not 1048576");
+    }
+
+    #[test]
+    fn groups_of_five_leave_one_out_and_shares_count_all_pairs() {
+        let koa = Layout { fan_outs: vec![4, 4], federates_per_leaf: 5 };
+        let pairs = koa.pairs(0).unwrap();
+        assert_eq!(pairs.len(), 32);
+        assert_eq!(pairs[..3], [(0, 1), (2, 3), (5, 6)]);
+        let shares = koa.shares().unwrap();
+        let level = |a: usize, b: usize| match (a / 5, b / 5) {
+            (a, b) if a == b => 0,
+            (a, b) if a / 4 == b / 4 => 1,
+            _ => 2,
+        };
+        for (hops, share) in shares.into_iter().enumerate() {
+            let all = (0..80).flat_map(|a| (0..80).map(move |b| (a, b)));
+            let count = all.filter(|(a, b)| a != b && level(*a, *b) == hops).count();
+            assert!((share - count as f64 / (80.0 * 79.0)).abs() < 1e-12, "{hops}: {share}");
+        }
     }
 
     #[test]

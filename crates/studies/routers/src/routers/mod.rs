@@ -24,7 +24,7 @@ pub use router::PipeConfig;
 
 use base::{Moment, Seed};
 use bytes::Bytes;
-use federate::{Asker, Federate, Links, Plan};
+use federate::{Answers, Asker, Federate, Links, Looks, Plan, uniform};
 use netsim::cluster::{Cluster, Ethernet, HostSpec};
 use netsim::{Digest, HostId};
 use network::RouterNetwork;
@@ -81,6 +81,12 @@ pub struct Run {
     pub sizes: Vec<usize>,
     /// Number of exchanges of each size, there and back.
     pub exchanges: u32,
+    /// Maximum time that a message waits until its federate looks for messages. Each wait is uniform,
+    /// as for a federate that calls its RTI between pieces of other work of this length.
+    pub look: Duration,
+    /// Longer messages go as pieces of at most so many bytes, which routers forward one by one. A
+    /// message counts as received when all its pieces are there.
+    pub piece_bytes_max: usize,
     /// The start times of pairs.
     pub start: Start,
     /// The source of all randomness.
@@ -100,6 +106,8 @@ pub const TIME_MAX: Duration = Duration::from_secs(24 * 3_600);
 pub struct Outcome {
     /// Mean round-trip times by size, for each pair, leaf by leaf.
     pub means: Vec<Vec<Duration>>,
+    /// Standard deviations of the round-trip times that these are the means of.
+    pub spreads: Vec<Vec<Duration>>,
     /// Number of links that each message crossed.
     pub links: u8,
     /// The most heavily loaded processor or port between the first start and the last end, with its
@@ -194,18 +202,22 @@ pub fn run(run: &Run) -> Result<Outcome, RunError> {
     check(run)?;
     let pairs = run.layout.some_pairs(run.hops, run.pairs)?;
     let bodies = run.sizes.iter().map(|size| Bytes::from(vec![0; *size])).collect();
-    let plan = Arc::new(Plan { bodies, exchanges: run.exchanges });
+    let plan = Arc::new(Plan { bodies, exchanges: run.exchanges, piece_bytes_max: run.piece_bytes_max });
     let number = |federate: usize| u32::try_from(federate).expect("limits of layouts keep it small");
     let mut askers: std::collections::BTreeMap<u32, Asker> = std::collections::BTreeMap::new();
     for ((first, second), start) in pairs.iter().zip(starts(run, &pairs)) {
         askers.insert(number(*first), Asker::new(number(*second), start, Arc::clone(&plan)));
     }
     let topology = run.layout.topology(run.shape);
+    let looks = run.seed.split("looks");
     let mut network = RouterNetwork::build(&topology, &run.hardware, run.seed, |number, client| Federate {
         number,
         client,
         asks: askers.remove(&number),
+        answers: Answers::default(),
         links: Links::NONE,
+        plan: Arc::clone(&plan),
+        looks: Looks::new(run.look, looks.split_index(number.into()).rng()),
     })?;
     network.cluster.run_until(WARM)?;
     let before = busy(&run.hardware, &network.cluster);
@@ -218,6 +230,7 @@ fn check(run: &Run) -> Result<(), RunError> {
     for &size in &run.sizes {
         in_range("a size in bytes", 1, SIZE_BYTES_MAX, size)?;
     }
+    in_range("the size of a piece in bytes", 1, usize::MAX, run.piece_bytes_max)?;
     in_range("the number of exchanges", 1, 1_000_000, run.exchanges as usize)
 }
 
@@ -231,7 +244,6 @@ fn in_range(what: &'static str, min: usize, max: usize, got: usize) -> Result<()
 /// The start time of each pair.
 fn starts(run: &Run, pairs: &[(usize, usize)]) -> Vec<Moment> {
     let Start { interval, spread, late_leaf_in, late_by } = run.start;
-    let spread = u64::try_from(spread.as_nanos()).unwrap_or(u64::MAX);
     let seed = run.seed.split("starts");
     let leaf_of = |pair: &(usize, usize)| pair.0 / run.layout.federates_per_leaf;
     let (mut leaves, mut last_leaf) = (0, None);
@@ -240,7 +252,7 @@ fn starts(run: &Run, pairs: &[(usize, usize)]) -> Vec<Moment> {
             leaves += 1;
         }
         let bits = seed.split_index(index as u64).rng().next_u64();
-        let drawn = Duration::from_nanos(((u128::from(bits) * u128::from(spread)) >> 64) as u64); // below spread
+        let drawn = uniform(bits, spread);
         let late = late_leaf_in > 0 && leaves % late_leaf_in == 0;
         let in_turn = interval.saturating_mul(u32::try_from(index).unwrap_or(u32::MAX));
         WARM + in_turn + drawn + if late { late_by } else { Duration::ZERO }
@@ -323,6 +335,7 @@ fn outcome(
     let busiest = busiest(parts, before, simulated, |process| run.layout.process_name(run.shape, process));
     Ok(Outcome {
         means: askers(network).map(Asker::means).collect(),
+        spreads: askers(network).map(Asker::spreads).collect(),
         links: links.min,
         busiest,
         simulated,

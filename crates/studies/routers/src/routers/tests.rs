@@ -27,6 +27,8 @@ fn plan(shape: Shape, hops: usize, pairs: usize, size: usize) -> Run {
         pairs,
         sizes: vec![size],
         exchanges: EXCHANGES,
+        look: Duration::ZERO,
+        piece_bytes_max: usize::MAX,
         start: Start { spread: Duration::from_millis(1), ..Start::default() },
         seed: Seed(1),
     }
@@ -54,6 +56,42 @@ fn messages_cross_as_many_links_as_the_paper_says() {
             let outcome = run(&Run { exchanges: 1, ..plan(shape, hops, 48, 100) }).unwrap();
             assert_eq!(outcome.links, links, "{shape:?} {hops}");
         }
+    }
+}
+
+/// Two uniform waits, one at each partner: their mean is `look`, their variance `look` squared / 6.
+#[test]
+fn federates_that_look_now_and_then_add_two_uniform_waits() {
+    let look = Duration::from_millis(1);
+    let plan = Run { exchanges: 4_000, look, ..plan(Shape::Tree, 2, 1, 1_000) };
+    let outcome = run(&plan).unwrap();
+    let alone = crossing(1_000) * 2 * u32::from(outcome.links);
+    let waits = (outcome.means[0][0] - alone).as_secs_f64() / look.as_secs_f64();
+    let spread = outcome.spreads[0][0].as_secs_f64() / look.as_secs_f64();
+    // Four standard errors of a mean of 4,000; the standard deviation itself to 5 %.
+    assert!((waits - 1.0).abs() < 4.0 * 0.408 / 4_000f64.sqrt(), "{waits}");
+    assert!((spread / (1.0f64 / 6.0).sqrt() - 1.0).abs() < 0.05, "{spread}");
+    let at_once = run(&Run { look: Duration::ZERO, exchanges: 50, ..plan }).unwrap();
+    assert!(at_once.spreads[0][0] < Duration::from_nanos(50), "{:?}", at_once.spreads);
+}
+
+/// Pieces follow each other as in a pipeline: the first takes the time of its whole path, and each
+/// other one the time of the slowest part, here the wire.
+#[test]
+fn pieces_of_a_message_are_under_way_at_the_same_time() {
+    const PIECE: usize = 8_192;
+    const PIECES: u32 = 40;
+    for (shape, hops) in [(Shape::Tree, 0), (Shape::Tree, 3), (Shape::Mesh, 3)] {
+        let mut plan = Run { piece_bytes_max: PIECE, ..plan(shape, hops, 1, PIECE * PIECES as usize) };
+        plan.hardware.pipe.frame_bytes_max = frame_bytes(PIECE);
+        let outcome = run(&plan).unwrap();
+        let wire = plan.hardware.ethernet.framing.wire_bytes(frame_bytes(PIECE)) as u64 * 8;
+        let first = crossing(PIECE) * u32::from(outcome.links);
+        let expected = (first + Duration::from_nanos(wire) * (PIECES - 1)) * 2;
+        let got = outcome.means[0][0];
+        // A sender has sent its first pieces before the last, and routers take and send in turn.
+        let off = got.as_secs_f64() / expected.as_secs_f64() - 1.0;
+        assert!(off.abs() < 0.03, "{shape:?} {hops}: {got:?} {expected:?}");
     }
 }
 

@@ -50,6 +50,11 @@ pub(super) struct Study {
     /// same time.
     one_after_another: bool,
     exchanges: u32,
+    /// The maximum time that a message waits until its federate looks for messages.
+    #[serde(default)]
+    look_us: Micros,
+    /// Longer messages go as pieces of so many bytes. Without it they go whole.
+    piece_bytes_max: Option<usize>,
     /// The number of largest means of pairs that mean and standard deviation leave out.
     pub(super) discard_largest: usize,
     start_interval_us: Micros,
@@ -156,6 +161,8 @@ impl Scenario {
             pairs,
             sizes,
             exchanges: study.exchanges,
+            look: study.look_us.0,
+            piece_bytes_max: study.piece_bytes_max.unwrap_or(usize::MAX),
             start: Start {
                 interval: study.start_interval_us.0,
                 spread: study.start_spread_us.0,

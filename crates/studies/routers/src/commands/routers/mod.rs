@@ -1,8 +1,11 @@
 //! Networks of routers under the load of pairs of federates: scenario files, and Table 1 of the paper.
 
 mod charts;
+mod claims;
+mod figures;
 mod file;
 mod output;
+mod reading;
 mod table1;
 mod work;
 
@@ -19,6 +22,8 @@ use experiment::sheet::write_files;
 use experiment::{Settings, interrupt};
 use file::Scenario;
 
+pub(super) use figures::FiguresArgs;
+pub(super) use reading::Reading;
 pub(super) use table1::run_table1 as table1;
 
 /// The hosts and links of a scenario.
@@ -27,6 +32,13 @@ pub(super) use table1::run_table1 as table1;
 /// The mistake in the text.
 pub(super) fn hardware_of(text: &str) -> Result<Hardware, String> {
     Scenario::parse(text)?.hardware()
+}
+
+/// A run that failed, for people.
+fn failed(scenario: &str, failed: &work::Failed) -> Failure {
+    let (run, error) = (&failed.run, &failed.error);
+    let (shape, hops, pairs) = (run.shape.name(), run.hops, run.pairs);
+    Failure::bad_news(format_args!("scenario {scenario}: {shape}, {hops} hops, {pairs} pairs: {error}"))
 }
 
 /// Reads a scenario, simulates it, and reports.
@@ -38,13 +50,7 @@ pub(super) fn run(settings: &Settings, show: bool, name: &str, text: &str) -> Ou
     let all = points.len() * replications;
     interrupt::watch();
     let done = work::run_all(points, Seed(settings.seed), replications, settings.jobs);
-    let done = done.map_err(|failed| {
-        let (run, error) = (&failed.run, &failed.error);
-        let (shape, hops, pairs) = (run.shape.name(), run.hops, run.pairs);
-        let what =
-            format_args!("scenario {}: {shape}, {hops} hops, {pairs} pairs: {error}", settings.scenario);
-        Failure::bad_news(what)
-    })?;
+    let done = done.map_err(|error| failed(&settings.scenario, &error))?;
     let (wall_s, jobs) = (begun.elapsed().as_secs_f64(), threads(settings.jobs, all));
     let mut report = Report::new("sim router-tree-vs-mesh", 1);
     report.seed(settings.seed);
