@@ -398,6 +398,23 @@ fn statements_of_the_router_paper_stand_beside_ours() {
     }
 }
 
+/// Sendings of reliable messages of SRMP to three receivers: copies are what is above the optimum.
+#[test]
+fn sendings_of_a_source_stand_beside_the_optimum_and_a_live_run() {
+    let report = report(&["srmp-sendings", "--replications", "3"]);
+    assert_eq!(report["schema"], "meshrti.sim.srmp-sendings/1");
+    let rows = report["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 2 * 2 * 2 + 1, "sizes, delays, copies; a live run");
+    for row in rows {
+        let (each, optimum) = (number(row, "sendings_per_message"), number(row, "optimum"));
+        assert!((optimum - 1.15).abs() < 0.002, "{row}");
+        match row["copies"].as_str() {
+            Some("none") => assert!(row["copies_sent"] == 0 && each < 1.3 * optimum, "{row}"),
+            _ => assert!(number(row, "copies_sent") > number(row, "repairs"), "{row}"),
+        }
+    }
+}
+
 #[test]
 fn there_is_a_list_and_every_scenario_can_be_shown() {
     let list = report(&["list"]);

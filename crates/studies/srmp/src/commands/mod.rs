@@ -4,6 +4,7 @@ mod consistency;
 mod goals;
 mod questions;
 mod queueing;
+mod sendings;
 mod table1;
 mod tcp;
 
@@ -37,6 +38,8 @@ pub enum Command {
     SrmpGoals(GoalsArgs),
     /// Whether all members get all final values, whatever is lost, cut or dies
     SrmpConsistency(ExperimentArgs<1_800>),
+    /// How often an SRMP source sends each reliable message, beside a live run
+    SrmpSendings(ExperimentArgs<30>),
     /// SRMP paper's check by queues: Jackson network and M/M/c, simulated
     SrmpQueueing(ExperimentArgs<1_800>),
     /// SRMP, TCP meshes (modelled), hybrids and bare multicast on the same lines
@@ -95,9 +98,10 @@ struct ReceiversFlag {
 /// Options of experiments with runs of `SECONDS` by default.
 #[derive(clap::Args)]
 pub struct ExperimentArgs<const SECONDS: u32> {
-    /// Simulated seconds of each run
-    #[arg(long, value_name = "S", default_value_t = SECONDS, value_parser = clap::value_parser!(u32).range(10..=86_400))]
-    seconds: u32,
+    // Not `default_value_t`: clap keeps that value in a static, which all `SECONDS` would share.
+    #[arg(long, value_name = "S", help = format!("Simulated seconds of each run [default: {SECONDS}]"),
+          value_parser = clap::value_parser!(u32).range(10..=86_400))]
+    seconds: Option<u32>,
     #[command(flatten)]
     runs: RunFlags,
     #[command(flatten)]
@@ -121,7 +125,7 @@ impl<const SECONDS: u32> ExperimentArgs<SECONDS> {
     }
 
     fn run(&self) -> Duration {
-        Duration::from_secs(self.seconds.into())
+        Duration::from_secs(self.seconds.unwrap_or(SECONDS).into())
     }
 
     fn ask(&self, question: Question) -> Outcome {
@@ -154,6 +158,7 @@ impl Command {
                 goals::goals(&Settings::new("srmp-goals", *seed, json), receivers.receivers)
             }
             Self::SrmpConsistency(args) => consistency::run(&args.settings("srmp-consistency"), args.run()),
+            Self::SrmpSendings(args) => sendings::run(&args.settings("srmp-sendings"), args.run()),
             Self::SrmpQueueing(args) => queueing::run(&args.settings("srmp-queueing"), args.run()),
             Self::SrmpTcp(args) => tcp::run(&args.settings("srmp-tcp"), args.run()),
             Self::SrmpQ1(ReceiversArgs { receivers, experiment }) => {
@@ -271,6 +276,28 @@ fn status(good: bool) -> Status {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[derive(clap::Parser)]
+    struct Both {
+        #[command(subcommand)]
+        command: Command,
+    }
+
+    #[test]
+    fn each_experiment_lasts_as_long_as_it_says() {
+        use clap::Parser;
+        let parsed = |words: &[&str]| {
+            let words = std::iter::once("sim").chain(words.iter().copied());
+            Both::try_parse_from(words).map(|both| both.command)
+        };
+        let Ok(Command::SrmpQueueing(long)) = parsed(&["srmp-queueing"]) else { panic!("srmp-queueing") };
+        let Ok(Command::SrmpSendings(short)) = parsed(&["srmp-sendings"]) else { panic!("srmp-sendings") };
+        let Ok(Command::SrmpTcp(given)) = parsed(&["srmp-tcp", "--seconds", "20"]) else {
+            panic!("srmp-tcp")
+        };
+        assert_eq!([long.run(), short.run(), given.run()].map(|run| run.as_secs()), [1_800, 30, 20]);
+        assert!(parsed(&["srmp-tcp", "--seconds", "9"]).is_err());
+    }
 
     #[test]
     fn a_stopped_run_gives_nothing_and_one_that_fails_its_error() {

@@ -8,6 +8,7 @@
 //! - [`table1`]: the evaluation of the SRMP paper in three readings, with acceptance limits.
 //! - [`tree`]: the same group with loggers.
 //! - [`consistency`]: eventual consistency under faults.
+//! - [`sendings`]: how often a source sends each message of a small group.
 //! - [`scale`]: a thousand receivers and more, and the goals for such groups.
 //!
 //! A datagram costs one event for each site, which all hosts of the site share. 1,000 receivers at
@@ -22,6 +23,7 @@ mod machine;
 mod objects;
 mod report;
 pub mod scale;
+pub mod sendings;
 pub mod table1;
 #[cfg(test)]
 mod tests;
