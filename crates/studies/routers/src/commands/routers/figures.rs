@@ -34,6 +34,9 @@ pub struct FiguresArgs {
     json: JsonFlag,
 }
 
+/// A reading, with the finding on each statement that it has runs for.
+type OfReading = (Reading, Vec<Option<Ours>>);
+
 impl FiguresArgs {
     /// Simulates all readings, and reports.
     ///
@@ -43,7 +46,7 @@ impl FiguresArgs {
         let flags = RunFlags { seed: self.seed, replications: 1, jobs: self.jobs };
         let settings = Settings::new(NAME, flags, &self.json).with_files(&self.files);
         interrupt::watch();
-        let (mut ours, mut events): (Vec<(Reading, Vec<Option<Ours>>)>, u64) = (Vec::new(), 0);
+        let (mut ours, mut events): (Vec<OfReading>, u64) = (Vec::new(), 0);
         for reading in Reading::ALL.into_iter().filter(|reading| self.readings.contains(reading)) {
             let scenario = Scenario::parse(reading.text()).map_err(|why| settings.wrong(why))?;
             let points = scenario.points().map_err(|why| settings.wrong(why))?;
@@ -70,7 +73,7 @@ impl FiguresArgs {
 }
 
 /// The statements, with a line for each reading that has the runs for them.
-fn figures(ours: &[(Reading, Vec<Option<Ours>>)]) -> Sheet {
+fn figures(ours: &[OfReading]) -> Sheet {
     let columns = [
         ("claim", "no."),
         ("figure", "figure"),
@@ -108,7 +111,7 @@ fn reasons() -> Sheet {
     sheet
 }
 
-fn notes(ours: &[(Reading, Vec<Option<Ours>>)]) -> Vec<String> {
+fn notes(ours: &[OfReading]) -> Vec<String> {
     let mut notes = vec![
         "readings: tcp charges federates a TCP connection; rti 200 µs more for a message [fitted]; alone is one pair at a time, in pieces of \
          4 KiB; per-byte charges federates 0.2 µs for a byte [fitted]. `meshrti sim router-tree-vs-mesh --reading NAME --show` prints each"
