@@ -68,6 +68,8 @@ pub struct Work {
 /// Bytes of a pair for which there is a further [`PATIENCE`]: with very many pairs on few cores,
 /// exchanges of a megabyte take a second each.
 const PATIENT_BYTES: u64 = 16 << 20;
+/// At most so many times [`PATIENCE`]: an hour.
+const PATIENCE_TIMES_MAX: u32 = 60;
 
 impl Work {
     /// The longest time that the task may take.
@@ -81,9 +83,6 @@ impl Work {
         PATIENCE * u32::try_from(times).unwrap_or(u32::MAX).min(PATIENCE_TIMES_MAX)
     }
 }
-
-/// At most so many times [`PATIENCE`]: an hour.
-const PATIENCE_TIMES_MAX: u32 = 60;
 
 /// The settings of a measurement.
 #[derive(Clone, Debug)]
