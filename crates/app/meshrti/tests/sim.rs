@@ -362,7 +362,7 @@ fn one_exchange_at_a_time_is_shorter_on_the_mesh_by_less_than_its_error() {
         match hops.parse::<usize>() {
             Ok(hops) => assert_eq!(links, (&[2, 4, 6][hops].into(), &[2, 3, 3][hops].into()), "{row}"),
             Err(_) => {
-                assert_eq!(row["within_error"], if row["look_us"] == 0 { "no" } else { "yes" }, "{row}")
+                assert_eq!(row["within_error"], if row["look_us"] == 0 { "no" } else { "yes" }, "{row}");
             }
         }
         if row["look_us"] == 0 {

@@ -3,7 +3,7 @@
 //!
 //! Sending never blocks, and a host waits for messages by their sender: the n-th wait for a message
 //! of a sender takes its n-th message. The order of arrivals therefore changes times and nothing
-//! else (Kahn 1974), and one iteration that is followed without time [shows](check) whether all
+//! else (Kahn 1974), and one iteration that is followed without time shows whether all
 //! iterations end.
 
 mod check;

@@ -217,8 +217,7 @@ impl PairsArgs {
                 };
                 let seed = Seed(self.seed.seed);
                 let network = Network::new(shape, &self.layers(), self.pairs(), between, seed)?;
-                let federation =
-                    |size: &usize| network.federation(self.task(*size), *size, hosts.clone(), seed);
+                let federation = |size: &usize| network.federation(self.task(*size), *size, hosts, seed);
                 let federations = self.sizes().iter().map(federation).collect::<Result<_, _>>()?;
                 cells.push(Cell { network, federations });
             }
