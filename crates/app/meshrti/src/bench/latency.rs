@@ -21,7 +21,6 @@ Examples:
   meshrti bench latency --size 16 --objects 10,100000     the cost of objects that exist
   meshrti bench latency --against paper --size 128 --ddm off,one-region
   meshrti bench latency --rate 5000 --size 128            updates that do not wait
-  meshrti bench latency --line delay=8ms,rate=155Mbit/s   as if over the network of the paper
   meshrti bench latency --server tcp://sim-host --beside tls://sim-host    the price of encryption
 
 BMLatency of the RTI benchmark suite: a federate updates an object with data and a time stamp, a federate in another \

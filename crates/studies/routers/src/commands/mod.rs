@@ -38,7 +38,7 @@ pub enum Command {
     RouterTable1(Table1Args),
     /// Router paper, Fig. 9: pairs flood a tree and a mesh of routers
     RouterFloods(FloodsArgs),
-    /// Router paper, section 4: one exchange at a time, over a tree of three levels and a mesh
+    /// Router paper, section 4: one exchange at a time, over a tree and a mesh
     RouterLatency(LatencyArgs),
     /// Simulators at sites over a WAN, as a tree and as a mesh (JUO)
     Juo(ExerciseArgs),

@@ -48,7 +48,7 @@ pub(super) struct WayFlags {
     /// Federates that answer each message
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=100))]
     consumers: u16,
-    /// An emulated line between the server and the federates that answer, such as `delay=8ms,rate=155Mbit/s`; the floor has it too
+    /// Emulated line to answering federates: `delay=8ms,rate=155Mbit/s`
     #[arg(long, value_name = "OPTIONS")]
     line: Option<wan::LineSpec>,
     /// Longest silence of a server that may still mean work
