@@ -29,8 +29,7 @@ Examples:
   meshrti sim juo --show > mine.toml           the text of a built-in scenario, to be changed
   meshrti sim mine.toml --replications 5       your own, with the options of its kind
 
-Routers and members of groups are those of the server; hosts, links and time are simulated. A \
-scenario and a seed give the same figures on every machine and with any --jobs."
+Routers and group members are those of the server. A scenario and a seed give the same figures."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]

@@ -25,10 +25,13 @@ use questions::Question;
 #[derive(clap::Subcommand)]
 pub enum Command {
     /// SRMP paper, Table 1: losses at daemons, our suppression
+    #[command(hide = true)] // a reading by itself; srmp-table1 has all three
     Table1(Table1Args),
     /// SRMP paper, Table 1, read so that each object loses by itself
+    #[command(hide = true)] // a reading by itself; srmp-table1 has all three
     Table1ObjectLoss(Table1Args),
     /// SRMP paper, Table 1, read so that nobody waits for a repair under way
+    #[command(hide = true)] // a reading by itself; srmp-table1 has all three
     Table1NoHoldoff(Table1Args),
     /// SRMP paper, Table 1: the three readings side by side
     SrmpTable1(Table1Args),
