@@ -208,7 +208,7 @@ fn nonsense_is_refused() {
     assert_eq!(say(&|f| f.work[0].to = vec![2]), "task 1 is at node 2, but nodes are numbered from 0 to 1");
     assert_eq!(
         say(&|f| f.work[0].size_bytes = 3),
-        "the size of an update in bytes must be from 16 to 1048576, not 3"
+        "the size of an update in bytes must be from 8 to 1048576, not 3"
     );
     let entities = Task::Entities { workload: 0, run: Duration::from_secs(9), subscribers: 1 };
     assert_eq!(say(&|f| f.work[0].task = entities), "task 1 has workload 0, but there are 0");
