@@ -173,8 +173,8 @@ async fn write(
     }
 }
 
-/// Reads answers until the program gives no more of use. Returns the reason, or `None` if the program no
-/// longer writes.
+/// Reads answers until the program stops writing, which is `None`, or until one cannot be used, which is
+/// the reason.
 async fn read<M: Machine>(
     hub: &Hub<M>,
     from: ChildStdout,

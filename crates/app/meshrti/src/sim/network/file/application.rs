@@ -125,7 +125,7 @@ enum AllToAll {
 
 /// Most hosts of a network on which programs run. Each host has lists of its own.
 const HOSTS_MAX: u32 = 1 << 20;
-/// The bytes of a message of a barrier, which says no more than that its sender has come.
+/// Size of a message of a barrier, in bytes. It only says that its sender has come.
 const BARRIER: u64 = 8;
 
 /// Other hosts: a word, a list, or a table with one key.
