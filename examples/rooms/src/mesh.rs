@@ -266,7 +266,10 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Mesh<M, I> {
             return self.overlay.handle_frame(now, link, frame);
         }
         self.overlay.handle_heard(now, link);
-        if let Some(&neighbour) = self.peers.get(&link) {
+        // While the path moves, frames may come by the link although this server's own go through the
+        // tunnel.
+        if let Some(neighbour) = self.overlay.channel_peer(link).filter(|peer| self.paths.contains_key(peer))
+        {
             self.handle_channel(now, neighbour, channel, frame);
         }
     }
@@ -336,6 +339,15 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Mesh<M, I> {
                 if let Err(error) = self.routers.neighbour_up(now, neighbour, initiator, flags, 0) {
                     tracing::error!(%neighbour, %error, "no client for this neighbour");
                 }
+            }
+            Event::PathMoved { neighbour, via } => {
+                if let Some(Via::Link(link)) = self.paths.insert(neighbour, via) {
+                    self.peers.remove(&link);
+                }
+                if let Via::Link(link) = via {
+                    self.peers.insert(link, neighbour);
+                }
+                self.serve(now, neighbour);
             }
             Event::PathDown { neighbour } => self.path_down(now, neighbour),
             Event::Channel { from, channel, frame } => self.handle_channel(now, from, channel, frame),

@@ -79,6 +79,9 @@ pub(crate) struct Args {
     /// Allow several ways between two nodes of a tree or graph
     #[arg(long)]
     redundancy: bool,
+    /// Link to nodes of a mesh only while there is traffic with them
+    #[arg(long)]
+    on_demand: bool,
     /// Where to keep this node's vote in the network; `none`: nowhere
     ///
     /// Default for a node with a name: the folder `meshrti-state` in the present one. Of a network
@@ -234,6 +237,7 @@ fn network(args: &Args, config: &mut Config, job: Option<&mpi::Job>) -> Result<(
         || !args.network_listen.is_empty()
         || args.topology.is_some()
         || args.redundancy
+        || args.on_demand
         || args.bootstrap;
     if flags {
         let network = config.network.get_or_insert_with(Network::default);
@@ -249,6 +253,9 @@ fn network(args: &Args, config: &mut Config, job: Option<&mpi::Job>) -> Result<(
         network.join = args.join.clone().or(network.join.take());
         network.topology = args.topology.or(network.topology);
         network.redundancy |= args.redundancy;
+        if args.on_demand {
+            network.on_demand.get_or_insert_default();
+        }
         network.bootstrap = if args.bootstrap { Some(true) } else { network.bootstrap };
     }
     if let (Some(network), Some(state)) = (&mut config.network, &args.state) {

@@ -37,7 +37,7 @@ pub use network::{
     LinkOutput, LinkRates, LinkTarget, LinkTerms, LinkTraffic, Multicast, NetworkConfig, NetworkError,
     NetworkStatus, NodeStatus, SECRET_BYTES, link_pipe,
 };
-pub use overlay::{LinkId, TargetId, TopologyKind};
+pub use overlay::{LinkId, OnDemand, TargetId, TopologyKind};
 pub use router::{DropReason, PipeConfig, PipeStats, Priority};
 pub use rti::{Authorization, FomSource, Job, JobDone, JobId, NoFoms};
 pub use status::Status;

@@ -186,6 +186,37 @@ impl Default for Timing {
     }
 }
 
+/// When two nodes of a mesh link for their traffic, and when they give that link up. The links that
+/// are configured stay; over these, traffic between all other nodes goes through tunnels. So a mesh
+/// configures itself, as demand circuits do (RFC 1793).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OnDemand {
+    /// Two nodes link when their channels carry at least this many bytes per second, both
+    /// directions together. Default 32,000 (256 kbit/s).
+    pub above: u64,
+    /// They need no link while their channels carry less than this many bytes per second; at most
+    /// `above`. Default 8,000 (64 kbit/s).
+    pub below: u64,
+    /// The interval over which a rate is measured; at least 10 ms. Default 1 s.
+    pub window: Duration,
+    /// A link that has not been needed for this long is given up. Default 30 s.
+    pub idle_after: Duration,
+}
+
+impl Default for OnDemand {
+    fn default() -> Self {
+        Self {
+            // A tunnel of this rate costs the relay some hundred frames a second.
+            above: 32_000,
+            // A quarter: traffic that swings by a factor of two about either rate moves no path.
+            below: 8_000,
+            window: Duration::from_secs(1),
+            // A new link costs two round trips and a move of the path: pauses must not cause it.
+            idle_after: Duration::from_secs(30),
+        }
+    }
+}
+
 /// Bounds of the memory that the overlay uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -249,6 +280,9 @@ pub struct Config {
     /// Names of nodes that are configured to connect to this one. In a mesh, connecting is left to
     /// them.
     pub awaited: BTreeSet<String>,
+    /// For meshes: nodes link for their traffic alone. `None`: each node links to all that it learns
+    /// of.
+    pub on_demand: Option<OnDemand>,
     /// A digest of the topology file; 0: there is none. A node with another digest causes a
     /// warning.
     pub topology_digest: u64,
@@ -274,6 +308,7 @@ impl Config {
             urls: Vec::new(),
             targets: Vec::new(),
             awaited: BTreeSet::new(),
+            on_demand: None,
             topology_digest: 0,
             clock_millis: None,
             timing: Timing::default(),
@@ -286,6 +321,11 @@ impl Config {
         check_name(&self.name)?;
         check_urls(&self.urls)?;
         self.targets.iter().try_for_each(check_target)?;
+        if let Some(OnDemand { above, below, window, .. }) = self.on_demand
+            && (self.topology != TopologyKind::Mesh || below > above || window < Duration::from_millis(10))
+        {
+            return Err(ConfigError::OnDemand { topology: self.topology, above, below, window });
+        }
         let limits = &mut self.limits;
         limits.nodes_max = limits.nodes_max.clamp(1, NODES_MAX);
         limits.links_max = limits.links_max.min(NEIGHBOURS_MAX);

@@ -35,6 +35,21 @@ pub enum ConfigError {
         /// Length in bytes.
         len: usize,
     },
+    /// The settings of links on demand contradict each other or the topology.
+    #[error(
+        "links on demand need a mesh (this network is a {topology}), a rate to give them up ({below} bytes/s) of \
+         at most the rate to make them ({above} bytes/s), and a window of at least 10 ms ({window:?})"
+    )]
+    OnDemand {
+        /// The topology.
+        topology: TopologyKind,
+        /// [`OnDemand::above`](crate::OnDemand::above).
+        above: u64,
+        /// [`OnDemand::below`](crate::OnDemand::below).
+        below: u64,
+        /// [`OnDemand::window`](crate::OnDemand::window).
+        window: Duration,
+    },
     /// The information blob is too long.
     #[error("the information about a node has {len} bytes, the limit is {INFO_BYTES_MAX}")]
     Info {

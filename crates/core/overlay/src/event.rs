@@ -98,6 +98,14 @@ pub enum Event {
         /// The node.
         neighbour: NodeKey,
     },
+    /// The path of the node goes another way from now on. Its router clients stay, and nothing is
+    /// lost: take what still arrives the old way, and send the new way alone.
+    PathMoved {
+        /// The node.
+        neighbour: NodeKey,
+        /// How the frames reach it from now on.
+        via: Via,
+    },
     /// A path leads to the node.
     Reachable {
         /// The node.

@@ -51,6 +51,20 @@ impl Routes {
         other.edges.iter().any(|edge| !here.contains(&(edge.low, edge.high)))
     }
 
+    /// Whether a path leads from `a` to `b` without a link between the two.
+    pub(crate) fn has_detour(&self, a: NodeKey, b: NodeKey) -> bool {
+        let (mut seen, mut next) = (BTreeSet::from([a]), vec![a]);
+        while let Some(at) = next.pop() {
+            for edge in self.edges.iter().filter(|edge| (edge.low, edge.high) != (a.min(b), a.max(b))) {
+                let far = if edge.low == at { edge.high } else { edge.low };
+                if (edge.low == at || edge.high == at) && seen.insert(far) {
+                    next.push(far);
+                }
+            }
+        }
+        seen.contains(&b)
+    }
+
     pub(crate) fn in_tree(&self, a: NodeKey, b: NodeKey) -> bool {
         self.tree.contains(&(a.min(b), a.max(b)))
     }

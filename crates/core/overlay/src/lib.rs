@@ -24,6 +24,7 @@
 //! Start at [`Overlay`] and [`Event`]; formats are in `wire/mod.rs`.
 
 mod config;
+mod demand;
 mod error;
 mod event;
 mod graph;
@@ -41,7 +42,8 @@ mod wire;
 
 pub use config::{
     Backoff, Config, FRAME_BYTES_MAX, HOPS_MAX, INFO_BYTES_MAX, Limits, NAME_BYTES_MAX, NEIGHBOURS_MAX,
-    NODES_MAX, REFUSAL_BYTES_MAX, TERMS_BYTES_MAX, Target, Timing, TopologyKind, URL_BYTES_MAX, URLS_MAX,
+    NODES_MAX, OnDemand, REFUSAL_BYTES_MAX, TERMS_BYTES_MAX, Target, Timing, TopologyKind, URL_BYTES_MAX,
+    URLS_MAX,
 };
 pub use error::{ConfigError, FrameError, Refusal, SendError};
 pub use event::{Event, Via, Warning};

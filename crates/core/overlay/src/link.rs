@@ -63,12 +63,23 @@ impl Path {
         true
     }
 
+    /// Gives a new consent in place of the present one, so that the path begins anew.
+    pub(crate) fn renew(&mut self) {
+        self.want(false);
+        self.want(true);
+    }
+
     /// Handles the numbers of the other side. Returns whether an answer is due.
     pub(crate) fn handle(&mut self, mine: u32, seen: u32) -> bool {
         let news = self.theirs != mine;
         self.theirs = mine;
         self.theirs_seen = seen;
         news
+    }
+
+    /// Whether this side has given no consent and the other side knows.
+    pub(crate) fn is_withdrawn(&self) -> bool {
+        self.mine == 0 && self.theirs_seen == 0
     }
 
     pub(crate) fn is_up(&self) -> bool {
@@ -118,8 +129,15 @@ pub(crate) struct Link {
     pub(crate) last_ping: Moment,
     pub(crate) up_since: Moment,
     pub(crate) path: Path,
-    /// Whether `PathUp` was emitted.
+    /// Whether it was reported as the path of the neighbour.
     pub(crate) path_reported: bool,
+    /// Epoch of the tunnel that carries the path when this node gives its consent to the link; 0:
+    /// none. The path moves here only from a tunnel that both ends name; otherwise it begins anew.
+    pub(crate) from_tunnel: u32,
+    /// The epoch that the other end named.
+    pub(crate) their_tunnel: u32,
+    /// No traffic needs it: the path of the neighbour moves to a tunnel, and the link closes.
+    pub(crate) retiring: bool,
     /// The sequence number of the other end's entry when the link came up. Its links in this entry
     /// and in earlier ones are older than this link.
     pub(crate) sequence_before: u64,
@@ -166,6 +184,9 @@ impl Link {
             up_since: now,
             path: Path::default(),
             path_reported: false,
+            from_tunnel: 0,
+            their_tunnel: 0,
+            retiring: false,
             sequence_before: 0,
             confirmed: false,
             close_reason: String::new(),

@@ -38,6 +38,11 @@ pub(crate) struct Tunnel {
     first: u64,
     unacknowledged: VecDeque<(u8, Bytes)>,
     bytes: usize,
+    /// It is the path of the neighbour. A tunnel that was replaced by a link stays for what the other
+    /// end still sends through it.
+    pub(crate) carries: bool,
+    /// The path moves here from a link, and keeps its state if both ends agree on that.
+    pub(crate) moves: bool,
     /// A frame was turned away: report when there is room.
     pub(crate) owed: bool,
     pub(crate) last_progress: Moment,
@@ -57,6 +62,8 @@ impl Tunnel {
             first: 0,
             unacknowledged: VecDeque::new(),
             bytes: 0,
+            carries: false,
+            moves: false,
             owed: false,
             last_progress: now,
             repeats: 0,

@@ -142,7 +142,7 @@ fn hostile_frames_close_the_link_with_a_sentence_and_nothing_else() {
     let frames: [(&[u8], &str); 4] = [
         (b"\x02", "an acceptance where a greeting is due"),
         (b"GET / HTTP/1.1\r\n", "a frame of unknown type 71"),
-        (b"\x01MRTI\x09", "one node speaks version 9 of the node protocol, the other 8"),
+        (b"\x01MRTI\x08", "one node speaks version 8 of the node protocol, the other 9"),
         (b"", "an empty frame"),
     ];
     for (frame, sentence) in frames {

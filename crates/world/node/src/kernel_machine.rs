@@ -89,6 +89,7 @@ fn network_settings(name: &str, network: &Network) -> Result<NetworkConfig, Kern
     settings.group_keys = network.multicast.as_ref().and_then(MulticastUrl::group_keys);
     let overlay = &mut settings.overlay;
     overlay.redundancy = plan.redundancy;
+    overlay.on_demand = network.on_demand.map(|on_demand| on_demand.settings());
     overlay.urls = plan.advertise.iter().map(ToString::to_string).collect();
     overlay.awaited = plan.awaited.iter().cloned().collect();
     overlay.topology_digest = plan.digest;

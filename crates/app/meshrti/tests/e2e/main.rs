@@ -32,6 +32,7 @@ mod modules;
 mod mpi;
 mod multicast;
 mod network;
+mod on_demand;
 mod overload;
 mod ownership;
 mod processes;

@@ -114,11 +114,11 @@ async fn a_peer_that_does_not_greet_is_refused_with_a_sentence() {
         (b"\0GET / HTTP/1.1", "a frame of unknown type 71"),
         (b"\0", "an empty frame"),
         (b"\0\x01MRTX", "the greeting starts with 0x4d525458, not 0x4d525449"),
-        (b"\0\x01MRTI\x08", "key at byte 6 needs 8 bytes, 0 are left"),
+        (b"\0\x01MRTI\x09", "key at byte 6 needs 8 bytes, 0 are left"),
         (&long, "entry of 117901063, the limit is 1048576"),
         (
-            &Greeting { version: 9, ..Greeting::sound() }.frame(),
-            "one node speaks version 9 of the node protocol, the other 8",
+            &Greeting { version: 8, ..Greeting::sound() }.frame(),
+            "one node speaks version 8 of the node protocol, the other 9",
         ),
     ];
     for (frame, sentence) in frames {

@@ -33,6 +33,10 @@ impl Network {
             Event::PathUp { neighbour, via, initiator, terms } => {
                 self.path_up(now, neighbour, via, initiator, &terms);
             }
+            Event::PathMoved { neighbour, via } => {
+                tracing::info!(%neighbour, ?via, "messages to this neighbour go another way");
+                self.path_moved(now, neighbour, via);
+            }
             Event::PathDown { neighbour } => {
                 tracing::debug!(%neighbour, "no path for messages to this neighbour");
                 self.links.path_down(neighbour);
@@ -124,6 +128,21 @@ impl Network {
         [topology, redundancy].iter().any(|refusal| refusal.code() == code && self.takes_shape(refusal))
     }
 
+    /// Multicast groups belong to links, and are agreed on anew.
+    fn path_moved(&mut self, now: Moment, neighbour: NodeKey, via: Via) {
+        self.lose_member(now, neighbour);
+        self.cover(now, neighbour, 0);
+        self.links.path_moved(neighbour, via);
+        self.begin_groups(now, neighbour);
+        self.serve(now, neighbour);
+    }
+
+    fn begin_groups(&mut self, now: Moment, neighbour: NodeKey) {
+        self.exchange_keys(now, neighbour);
+        self.groups.greet(neighbour);
+        self.report_receivers();
+    }
+
     pub(super) fn path_up(
         &mut self,
         now: Moment,
@@ -146,8 +165,6 @@ impl Network {
         if let Err(error) = self.routers.neighbour_up(now, neighbour, initiator, flags, terms.rank) {
             tracing::error!(%neighbour, %error, "no client for this neighbour");
         }
-        self.exchange_keys(now, neighbour);
-        self.groups.greet(neighbour);
-        self.report_receivers();
+        self.begin_groups(now, neighbour);
     }
 }

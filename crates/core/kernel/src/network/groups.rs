@@ -322,7 +322,7 @@ impl Network {
 
     /// Entrusts the messages for a neighbour to the groups in which it hears this node, as long as
     /// it has the key.
-    fn cover(&mut self, now: Moment, neighbour: NodeKey, hears: u64) {
+    pub(super) fn cover(&mut self, now: Moment, neighbour: NodeKey, hears: u64) {
         let has_key = self.groups.keys.as_ref().is_none_or(|keys| keys.covers(neighbour));
         self.routers.set_covered(now, neighbour, if has_key { hears } else { 0 });
     }

@@ -161,6 +161,14 @@ impl Links {
         }
     }
 
+    /// The path of a neighbour goes another way; its routers' clients stay.
+    pub(crate) fn path_moved(&mut self, neighbour: NodeKey, via: Via) {
+        self.path_up(neighbour, via);
+        if let Via::Link(link) = via {
+            self.wake(link);
+        }
+    }
+
     pub(crate) fn path_down(&mut self, neighbour: NodeKey) {
         if let Some(Via::Link(link)) = self.paths.remove(&neighbour) {
             self.peers.remove(&link);
@@ -267,12 +275,21 @@ impl Network {
             return;
         }
         self.overlay.handle_heard(now, link);
-        if let Some(&neighbour) = self.links.peers.get(&link) {
+        self.overlay.count_traffic(now, link, frame.len());
+        if let Some(neighbour) = self.channel_peer(link) {
             if channel == groups::CHANNEL {
                 return self.handle_group_news(now, neighbour, frame);
             }
             self.frame(now, neighbour, channel, frame, datagram);
         }
+    }
+
+    /// The neighbour whose router frames come over a link. While its path moves, they may come by the
+    /// link although those of this node go through the tunnel.
+    fn channel_peer(&self, link: LinkId) -> Option<NodeKey> {
+        let moving = |peer: &NodeKey| self.links.paths.get(peer) == Some(&Via::Tunnel);
+        let by_tunnel = || self.overlay.channel_peer(link).filter(moving);
+        self.links.peers.get(&link).copied().or_else(by_tunnel)
     }
 
     /// Handles a router frame of a neighbour.
@@ -363,8 +380,9 @@ impl Network {
             .peers
             .get(&link)
             .and_then(|&peer| self.routers.poll_frame(now, peer, fifos, usize::MAX));
-        if next.is_none() {
-            self.links.awake.remove(&link);
+        match &next {
+            Some((_, frame)) => self.overlay.count_traffic(now, link, frame.len()),
+            None => drop(self.links.awake.remove(&link)),
         }
         next.map(|(channel, frame)| on_channel(channel, &frame))
     }
@@ -379,6 +397,7 @@ impl Network {
         let peer = self.links.datagrams.get(&link).and_then(|link| self.links.peers.get(link)).copied()?;
         let (channel, frame) =
             self.routers.poll_frame(now, peer, Fifos::BEST_EFFORT, max.saturating_sub(1))?;
+        self.overlay.count_traffic(now, link, frame.len());
         Some(on_channel(channel, &frame))
     }
 }

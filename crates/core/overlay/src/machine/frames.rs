@@ -61,7 +61,8 @@ impl Overlay {
         }
         if std::mem::take(&mut link.path_due) {
             link.last_sent = now;
-            return Some(Frame::Path { mine: link.path.mine, seen: link.path.theirs }.encode());
+            let (mine, seen, tunnel) = (link.path.mine, link.path.theirs, link.from_tunnel);
+            return Some(Frame::Path { mine, seen, tunnel }.encode());
         }
         if std::mem::take(&mut link.digest_due) {
             link.last_sent = now;

@@ -16,7 +16,7 @@ impl Overlay {
             return;
         }
         let strangers: Vec<NodeKey> =
-            self.routes.to.keys().filter(|key| self.is_stranger(**key)).copied().collect();
+            self.routes.to.keys().filter(|key| self.is_wanted(**key)).copied().collect();
         for key in strangers {
             if self.config.key > key {
                 self.learn(key);
@@ -24,6 +24,11 @@ impl Overlay {
                 self.timers.set(Timer::Learn(key), now + self.config.timing.learn_after);
             }
         }
+    }
+
+    /// Whether a link to the node is to be made now.
+    fn is_wanted(&self, key: NodeKey) -> bool {
+        self.is_stranger(key) && !self.waits_for_demand(key)
     }
 
     /// Whether the node can be connected to and nothing has been done about it. A node that is
@@ -40,7 +45,15 @@ impl Overlay {
     }
 
     pub(super) fn learn_due(&mut self, key: NodeKey) {
-        if self.routes.reaches(key) && self.is_stranger(key) && !self.leaving {
+        if self.routes.reaches(key) && self.is_wanted(key) && !self.leaving {
+            self.learn(key);
+        }
+    }
+
+    /// The way to the node over others is gone, and traffic cannot call for a link: this node tries
+    /// to make one, until it forgets the other.
+    pub(super) fn learn_lost(&mut self, key: NodeKey) {
+        if self.config.on_demand.is_some() && !self.leaving && self.is_stranger(key) {
             self.learn(key);
         }
     }

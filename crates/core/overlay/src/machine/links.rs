@@ -104,7 +104,7 @@ impl Overlay {
             (Stage::Up, Frame::Digest(known)) => self.on_digest(id, &known),
             (Stage::Up, Frame::Entries(entries)) => self.on_entries(now, id, entries),
             (Stage::Up, Frame::Unicast(piece)) => self.on_piece(now, piece),
-            (Stage::Up, Frame::Path { mine, seen }) => self.on_path(id, mine, seen),
+            (Stage::Up, Frame::Path { mine, seen, tunnel }) => self.on_path(now, id, (mine, seen), tunnel),
             (Stage::Called | Stage::Waiting, _) => {
                 return Err(FrameError::Unexpected { item, wanted: "a greeting" });
             }
@@ -227,6 +227,8 @@ impl Overlay {
         let mut waiting = link.urgent.take_all();
         waiting.extend(link.bulk.take_all());
         let path = std::mem::take(&mut link.path_reported);
+        // Frames that the other end has not confirmed may be lost with the link.
+        let unconfirmed = link.retiring && !link.path.is_withdrawn();
         if let Some(key) = peer.filter(|key| self.neighbours.get(key) == Some(&id)) {
             if heard_long && let Some(relation) = self.relations.get_mut(&key) {
                 relation.silent_links = 0;
@@ -234,6 +236,9 @@ impl Overlay {
             self.neighbours.remove(&key);
             if path {
                 self.events.push_back(Event::PathDown { neighbour: key });
+            }
+            if path || unconfirmed {
+                self.end_tunnel(key);
             }
             self.events.push_back(Event::NeighbourDown { key, why: why.to_owned() });
             self.announce_soon(now);

@@ -10,8 +10,10 @@
 //! | `unicast` | messages to any node |
 //! | `tunnels` | channel frames to nodes without a link |
 //! | `learn` | nodes of a mesh that nobody configured |
+//! | `demand` | links that follow the traffic of a mesh |
 //! | `view` | the network as a table |
 
+mod demand;
 mod flood;
 mod frames;
 mod handshake;
@@ -23,6 +25,7 @@ mod unicast;
 mod view;
 
 use crate::config::{Config, Target, check_target, check_urls};
+use crate::demand::Demand;
 use crate::error::ConfigError;
 use crate::event::Event;
 use crate::graph::Routes;
@@ -68,6 +71,8 @@ enum Timer {
     Tunnel(NodeKey),
     /// A node of a mesh has not connected to this one.
     Learn(NodeKey),
+    /// A window over which traffic is measured ends.
+    Demand,
 }
 
 /// The links that this node has had with another one.
@@ -136,6 +141,10 @@ pub struct Overlay {
     info_received: BTreeMap<NodeKey, Moment>,
     targets: Targets,
     tunnels: BTreeMap<NodeKey, Tunnel>,
+    /// The traffic of channels with other nodes, if links are made on demand.
+    demand: BTreeMap<NodeKey, Demand>,
+    /// When the window began over which it is measured.
+    window_from: Moment,
     /// The last epoch of a tunnel that this node opened.
     epoch: u32,
     reassembly: Reassembly,
@@ -189,6 +198,8 @@ impl Overlay {
             info_received: BTreeMap::new(),
             targets: Targets::new(seed.split("targets")),
             tunnels: BTreeMap::new(),
+            demand: BTreeMap::new(),
+            window_from: Moment::ZERO,
             epoch: 0,
             reassembly,
             next_id: 0,
@@ -311,6 +322,7 @@ impl Overlay {
                 Timer::Forget(key) => self.forget(key),
                 Timer::Tunnel(key) => self.tunnel_due(now, key),
                 Timer::Learn(key) => self.learn_due(key),
+                Timer::Demand => self.demand_due(now),
             }
         }
     }

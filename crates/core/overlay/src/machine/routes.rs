@@ -64,6 +64,7 @@ impl Overlay {
     fn lost_sight(&mut self, key: NodeKey) {
         self.events.push_back(Event::Unreachable { key });
         self.stats.lost_messages += self.reassembly.forget(key);
+        self.learn_lost(key);
     }
 
     fn caught_sight(&mut self, key: NodeKey) {
@@ -102,15 +103,17 @@ impl Overlay {
         }
     }
 
-    fn update_path(&mut self, now: Moment, key: NodeKey, id: LinkId) {
+    pub(super) fn update_path(&mut self, now: Moment, key: NodeKey, id: LinkId) {
         let all = self.config.topology.uses_all_links();
         let own = self.config.key;
         let in_tree = self.routes.in_tree(own, key);
+        let from_tunnel = self.carrying_tunnel(key);
         let Some(link) = self.links.get_mut(&id) else { return };
-        if link.path.want(all || in_tree) {
+        if link.path.want((all || in_tree) && !link.retiring) {
+            link.from_tunnel = if link.path.mine == 0 { 0 } else { from_tunnel };
             link.path_due = true;
             self.wake(id);
-            self.advertise_path(id);
+            self.advertise_path(now, id);
         }
         let cycle = !all && !self.config.redundancy && !in_tree && self.routes.reaches(key) && {
             let ends = (own.min(key), own.max(key));
@@ -126,39 +129,65 @@ impl Overlay {
     /// There is a link to `key` now. Where all links are paths, it is used at once; the computation
     /// of routes follows when the throttle permits it.
     pub(super) fn use_link(&mut self, now: Moment, key: NodeKey, id: LinkId) {
-        self.end_tunnel(key);
         self.update_path(now, key, id);
         self.recompute_soon(now);
     }
 
-    pub(super) fn on_path(&mut self, id: LinkId, mine: u32, seen: u32) {
+    pub(super) fn on_path(&mut self, now: Moment, id: LinkId, (mine, seen): (u32, u32), tunnel: u32) {
+        let retires = self.config.topology.uses_all_links() && mine == 0;
         let Some(link) = self.links.get_mut(&id) else { return };
         let Some(key) = link.peer_key() else { return };
-        if link.path.theirs != mine && std::mem::take(&mut link.path_reported) {
+        // Where all links are paths, the other end withdraws its consent for good.
+        link.retiring |= retires && link.path.theirs != 0;
+        if link.retiring {
+            link.path.want(false);
+        } else if link.path.theirs != mine && std::mem::take(&mut link.path_reported) {
             self.events.push_back(Event::PathDown { neighbour: key });
         }
+        link.their_tunnel = tunnel;
         if link.path.handle(mine, seen) {
             link.path_due = true;
             self.wake(id);
         }
-        self.advertise_path(id);
+        self.advertise_path(now, id);
+        self.report_room(key);
+        self.close_retired(now, id);
     }
 
-    /// Emits an event if a path came up or went down.
-    fn advertise_path(&mut self, id: LinkId) {
-        let Some(link) = self.links.get_mut(&id) else { return };
+    /// Emits an event if a path came up, moved or went down.
+    pub(super) fn advertise_path(&mut self, now: Moment, id: LinkId) {
+        let Some(link) = self.links.get(&id) else { return };
         let Some(neighbour) = link.peer_key() else { return };
-        let up = link.path.is_up();
-        if up == std::mem::replace(&mut link.path_reported, up) {
+        let (up, retiring) = (link.path.is_up(), link.retiring);
+        if up == link.path_reported {
             return;
         }
-        let event = if up {
-            let (initiator, terms) = (link.is_initiator(), link.terms.clone());
-            Event::PathUp { neighbour, via: Via::Link(id), initiator, terms }
-        } else {
-            Event::PathDown { neighbour }
-        };
-        self.events.push_back(event);
+        let epoch = self.carrying_tunnel(neighbour);
+        let moves = up && epoch != 0 && epoch == link.from_tunnel && epoch == link.their_tunnel;
+        let via = Via::Link(id);
+        let (initiator, terms) = (link.is_initiator(), link.terms.clone());
+        if let Some(tunnel) = self.tunnels.get_mut(&neighbour).filter(|_| moves) {
+            if !tunnel.is_idle() {
+                // An acknowledgement calls again.
+                return;
+            }
+            tunnel.carries = false;
+            self.events.push_back(Event::PathMoved { neighbour, via });
+        } else if up {
+            if let Some(link) = self.links.get_mut(&id) {
+                link.from_tunnel = 0;
+            }
+            self.end_tunnel(neighbour);
+            self.events.push_back(Event::PathUp { neighbour, via, initiator, terms });
+        } else if !retiring {
+            self.events.push_back(Event::PathDown { neighbour });
+        }
+        if let Some(link) = self.links.get_mut(&id) {
+            link.path_reported = up;
+        }
+        if !up && retiring {
+            self.move_to_tunnel(now, neighbour);
+        }
     }
 
     pub(super) fn refuse_cycle(&mut self, now: Moment, id: LinkId) {

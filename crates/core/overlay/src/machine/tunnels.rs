@@ -28,16 +28,18 @@ impl Overlay {
         if frame.len() > FRAME_BYTES_MAX {
             return Err(SendError::TooLong { len: frame.len(), limit: FRAME_BYTES_MAX });
         }
-        let bytes_max = self.config.limits.tunnel_bytes_max;
+        let (bytes_max, open) = (self.config.limits.tunnel_bytes_max, self.may_fill_tunnel(to));
         let tunnel = self.tunnels.get_mut(&to).filter(|tunnel| tunnel.stage == Stage::Up);
         let tunnel = tunnel.ok_or(SendError::NoTunnel(to))?;
-        if !tunnel.has_room(bytes_max) {
+        if !open || !tunnel.has_room(bytes_max) {
             // The caller is told when there is room. Otherwise it would have to ask again and
             // again.
             tunnel.owed = true;
             return Err(SendError::Full(to));
         }
+        let bytes = frame.len();
         let message = tunnel.push(now, channel, frame);
+        self.count_demand(now, to, bytes);
         if self.timers.get(Timer::Tunnel(to)).is_none() {
             self.timers.set(Timer::Tunnel(to), now + self.config.timing.tunnel_retry);
         }
@@ -48,10 +50,10 @@ impl Overlay {
     /// Whether the tunnel to `to` takes a frame. If not, [`Event::TunnelReady`] follows when there
     /// is room.
     pub fn can_send_channel(&mut self, to: NodeKey) -> bool {
-        let bytes_max = self.config.limits.tunnel_bytes_max;
+        let (bytes_max, open) = (self.config.limits.tunnel_bytes_max, self.may_fill_tunnel(to));
         let Some(tunnel) = self.tunnels.get_mut(&to) else { return false };
-        let room = tunnel.has_room(bytes_max);
-        tunnel.owed |= !room && tunnel.stage == Stage::Up;
+        let room = open && tunnel.has_room(bytes_max);
+        tunnel.owed |= !room && tunnel.carries;
         room
     }
 
@@ -69,7 +71,7 @@ impl Overlay {
         }
         let keys: Vec<NodeKey> = self.tunnels.keys().copied().collect();
         for key in keys {
-            if self.neighbours.contains_key(&key) || !self.routes.reaches(key) {
+            if !self.routes.reaches(key) {
                 self.end_tunnel(key);
             } else if old.next(key) != self.routes.next(key) {
                 if let Some(tunnel) = self.tunnels.get_mut(&key) {
@@ -85,7 +87,7 @@ impl Overlay {
         });
         for key in lonely.copied().collect::<Vec<_>>() {
             if self.relations.contains_key(&key) {
-                self.begin_tunnel(now, key);
+                self.begin_tunnel(now, key, false);
             } else if self.config.topology == TopologyKind::Mesh {
                 self.timers.set(Timer::Tunnel(key), now + self.config.timing.tunnel_after);
             }
@@ -95,14 +97,17 @@ impl Overlay {
     pub(super) fn tunnel_due(&mut self, now: Moment, key: NodeKey) {
         let wanted = self.routes.reaches(key) && !self.neighbours.contains_key(&key);
         match self.tunnels.get(&key) {
-            None if wanted => self.begin_tunnel(now, key),
+            None if wanted => self.begin_tunnel(now, key, false),
             None => {}
             Some(tunnel) if tunnel.stage == Stage::Up => self.repeat_late(now, key),
+            // The link came first.
+            Some(_) if self.has_link(key) => self.end_tunnel(key),
             Some(_) => self.knock(now, key),
         }
     }
 
-    fn begin_tunnel(&mut self, now: Moment, key: NodeKey) {
+    /// Begins a tunnel. With `moves` it takes over the path of a link.
+    pub(super) fn begin_tunnel(&mut self, now: Moment, key: NodeKey, moves: bool) {
         let opens = self.config.key > key;
         let (initiator, terms) = match self.relations.get(&key) {
             Some(relation) => (relation.initiator, relation.terms.clone()),
@@ -113,7 +118,9 @@ impl Overlay {
             self.epoch = self.epoch.wrapping_add(1).max(1);
         }
         let epoch = if opens { self.epoch } else { 0 };
-        self.tunnels.insert(key, Tunnel::new(now, stage, epoch, initiator, terms));
+        let mut tunnel = Tunnel::new(now, stage, epoch, initiator, terms);
+        (tunnel.carries, tunnel.moves, tunnel.owed) = (moves, moves, moves);
+        self.tunnels.insert(key, tunnel);
         self.knock(now, key);
     }
 
@@ -123,6 +130,7 @@ impl Overlay {
         let message = match tunnel.stage {
             Stage::Opening => TunnelMessage::Open {
                 epoch: tunnel.epoch,
+                moves: tunnel.moves,
                 initiator: tunnel.initiator,
                 terms: tunnel.terms.clone(),
             },
@@ -134,16 +142,15 @@ impl Overlay {
 
     pub(super) fn end_tunnel(&mut self, key: NodeKey) {
         self.timers.clear(Timer::Tunnel(key));
-        if let Some(tunnel) = self.tunnels.remove(&key)
-            && tunnel.stage == Stage::Up
-        {
+        if let Some(tunnel) = self.tunnels.remove(&key).filter(|tunnel| tunnel.carries) {
             self.events.push_back(Event::PathDown { neighbour: key });
+            self.renew_path(key, tunnel.epoch);
         }
     }
 
     fn restart_tunnel(&mut self, now: Moment, key: NodeKey) {
         self.end_tunnel(key);
-        self.begin_tunnel(now, key);
+        self.begin_tunnel(now, key, false);
     }
 
     /// Sends the unacknowledged frames again after a while without progress.
@@ -180,12 +187,14 @@ impl Overlay {
             self.stats.bad_tunnel_messages += 1;
             return;
         };
-        if !self.config.topology.uses_all_links() || self.neighbours.contains_key(&from) {
+        if !self.config.topology.uses_all_links() {
             return;
         }
         match message {
-            TunnelMessage::Open { epoch, initiator, terms } => {
-                self.on_open(now, from, epoch, !initiator, terms);
+            TunnelMessage::Open { epoch, moves, initiator, terms } => {
+                let mut tunnel = Tunnel::new(now, Stage::Up, epoch, !initiator, terms);
+                tunnel.moves = moves;
+                self.on_open(from, tunnel);
             }
             TunnelMessage::Opened { epoch } => self.on_opened(from, epoch),
             TunnelMessage::Data { epoch, number, channel, frame } => {
@@ -195,6 +204,7 @@ impl Overlay {
                         let next = tunnel.take(number);
                         let ack = tunnel.ack();
                         if next {
+                            self.count_demand(now, from, frame.len());
                             self.events.push_back(Event::Channel { from, channel, frame });
                         }
                         self.send_message(from, &ack);
@@ -204,24 +214,38 @@ impl Overlay {
             }
             TunnelMessage::Ack { epoch, next } => self.on_ack(now, from, epoch, next),
             TunnelMessage::None { epoch } => {
-                let up = self.tunnels.get(&from).filter(|tunnel| tunnel.stage == Stage::Up);
-                if up.is_some_and(|tunnel| epoch == tunnel.epoch || epoch == 0) {
-                    self.restart_tunnel(now, from);
+                let opened = |tunnel: &Tunnel| epoch == 0 && tunnel.stage == Stage::Up;
+                let named = |tunnel: &Tunnel| epoch != 0 && epoch == tunnel.epoch;
+                if !self.tunnels.get(&from).is_some_and(|tunnel| opened(tunnel) || named(tunnel)) {
+                    return;
+                }
+                // The other end has lost what was in the tunnel.
+                match self.has_link(from) {
+                    true => self.end_tunnel(from),
+                    false => self.restart_tunnel(now, from),
                 }
             }
         }
     }
 
-    fn on_open(&mut self, now: Moment, from: NodeKey, epoch: u32, initiator: bool, terms: Bytes) {
-        if from < self.config.key || epoch == 0 || !self.routes.reaches(from) {
+    fn on_open(&mut self, from: NodeKey, mut tunnel: Tunnel) {
+        let (epoch, moves) = (tunnel.epoch, tunnel.moves);
+        if from < self.config.key || epoch == 0 || !self.routes.reaches(from) || self.has_link(from) {
             return;
         }
-        if self.tunnels.get(&from).is_none_or(|tunnel| tunnel.epoch != epoch) {
-            self.end_tunnel(from);
-            let tunnel = Tunnel::new(now, Stage::Up, epoch, initiator, terms.clone());
+        let old = self.tunnels.get(&from);
+        if old.is_none_or(|old| old.epoch != epoch) {
+            // A path keeps its state at both ends or at none.
+            let both = moves && old.is_some_and(|old| old.moves);
+            if moves && !both {
+                return self.send_message(from, &TunnelMessage::None { epoch });
+            }
+            if !both {
+                self.end_tunnel(from);
+            }
+            (tunnel.carries, tunnel.owed) = (both, both);
             self.tunnels.insert(from, tunnel);
-            let via = Via::Tunnel;
-            self.events.push_back(Event::PathUp { neighbour: from, via, initiator, terms });
+            self.tunnel_is_up(from);
         }
         self.send_message(from, &TunnelMessage::Opened { epoch });
     }
@@ -230,25 +254,36 @@ impl Overlay {
         let opening = |tunnel: &&mut Tunnel| tunnel.stage == Stage::Opening && tunnel.epoch == epoch;
         let Some(tunnel) = self.tunnels.get_mut(&from).filter(opening) else { return };
         tunnel.stage = Stage::Up;
-        let (initiator, terms) = (tunnel.initiator, tunnel.terms.clone());
-        self.timers.clear(Timer::Tunnel(from));
-        self.events.push_back(Event::PathUp { neighbour: from, via: Via::Tunnel, initiator, terms });
+        self.tunnel_is_up(from);
+    }
+
+    /// The tunnel is the path from now on, unless the node has a link.
+    fn tunnel_is_up(&mut self, key: NodeKey) {
+        self.timers.clear(Timer::Tunnel(key));
+        let linked = self.uses_link(key);
+        let Some(tunnel) = self.tunnels.get_mut(&key) else { return };
+        tunnel.moves = false;
+        if tunnel.carries || linked {
+            return self.report_room(key);
+        }
+        tunnel.carries = true;
+        let (via, initiator, terms) = (Via::Tunnel, tunnel.initiator, tunnel.terms.clone());
+        self.events.push_back(Event::PathUp { neighbour: key, via, initiator, terms });
     }
 
     fn on_ack(&mut self, now: Moment, from: NodeKey, epoch: u32, next: u64) {
-        let bytes_max = self.config.limits.tunnel_bytes_max;
         let Some(tunnel) = self.tunnels.get_mut(&from).filter(|tunnel| tunnel.epoch == epoch) else {
             return;
         };
         if !tunnel.acknowledge(now, next) {
             return;
         }
-        if tunnel.owed && tunnel.has_room(bytes_max) {
-            tunnel.owed = false;
-            self.events.push_back(Event::TunnelReady { neighbour: from });
-        }
         if tunnel.is_idle() {
             self.timers.clear(Timer::Tunnel(from));
+            if let Some(link) = self.neighbours.get(&from).copied() {
+                self.advertise_path(now, link);
+            }
         }
+        self.report_room(from);
     }
 }

@@ -13,7 +13,7 @@
 //! | 6 digest | (key u64, sequence u64) to the end |
 //! | 7 entries | [entries](entry) to the end, each as a blob |
 //! | 8 unicast | urgent u8, kind u8, hops left u8, origin u64, destination u64, id u32, total u32, offset u32, part to the end |
-//! | 9 path | mine u32, seen u32 |
+//! | 9 path | mine u32, seen u32, epoch of the tunnel that the path moves from u32 (0: none) |
 //!
 //! Kinds of unicast: 0 a body of the application, 1 a [message of a tunnel](tunnel).
 
@@ -34,7 +34,7 @@ type Reader = base::Reader<BigEndian>;
 /// The mark at the start of every greeting: "MRTI".
 pub const MAGIC: u32 = 0x4d52_5449;
 /// Version of the protocol between nodes.
-pub const VERSION: u8 = 8;
+pub const VERSION: u8 = 9;
 /// Bytes of a unicast before its part.
 pub(crate) const UNICAST_HEAD_BYTES: usize = 32;
 const _: () = assert!(NODES_MAX * 16 < FRAME_BYTES_MAX, "a digest of the largest map fits a frame");
@@ -96,7 +96,7 @@ pub(crate) enum Frame {
     Digest(Vec<(NodeKey, u64)>),
     Entries(Vec<Entry>),
     Unicast(Piece),
-    Path { mine: u32, seen: u32 },
+    Path { mine: u32, seen: u32, tunnel: u32 },
 }
 
 /// The contents of a frame, for counters outside the overlay.
@@ -166,7 +166,8 @@ impl Frame {
             UNICAST => unicast(r).map(Frame::Unicast),
             PATH => {
                 let (mine, seen) = (r.u32("path")?, r.u32("path")?);
-                Ok(r.end(Frame::Path { mine, seen })?)
+                let tunnel = r.u32("epoch of the tunnel")?;
+                Ok(r.end(Frame::Path { mine, seen, tunnel })?)
             }
             got => Err(FrameError::Type { got }),
         }
@@ -208,10 +209,11 @@ impl Frame {
                 entries.iter().for_each(|entry| entry::put(&mut out, entry));
             }
             Frame::Unicast(piece) => put_unicast(&mut out, piece),
-            Frame::Path { mine, seen } => {
+            Frame::Path { mine, seen, tunnel } => {
                 out.put_u8(PATH);
                 out.put_u32(*mine);
                 out.put_u32(*seen);
+                out.put_u32(*tunnel);
             }
         }
         out.freeze()

@@ -82,7 +82,7 @@ fn frames() -> impl Strategy<Value = Frame> {
         prop::collection::vec((any::<u64>().prop_map(NodeKey), any::<u64>()), 0..9).prop_map(Frame::Digest),
         prop::collection::vec(map_entries(), 0..4).prop_map(Frame::Entries),
         pieces(),
-        (any::<u32>(), any::<u32>()).prop_map(|(mine, seen)| Frame::Path { mine, seen }),
+        any::<(u32, u32, u32)>().prop_map(|(mine, seen, tunnel)| Frame::Path { mine, seen, tunnel }),
     ]
 }
 
@@ -126,7 +126,7 @@ fn errors_say_what_and_where() {
     assert_eq!(text(b""), "an empty frame");
     assert_eq!(text(b"\xff"), "a frame of unknown type 255");
     assert_eq!(text(b"\x01HTTP"), "the greeting starts with 0x48545450, not 0x4d525449");
-    assert_eq!(text(b"\x01MRTI\x09"), "version 9 of the node protocol, this node speaks 8");
+    assert_eq!(text(b"\x01MRTI\x07"), "version 7 of the node protocol, this node speaks 9");
     assert_eq!(text(b"\x04\x00"), "token at byte 1 needs 4 bytes, 1 are left");
     assert_eq!(text(b"\x02\x00"), "1 bytes too many from byte 1 on");
 }

@@ -7,6 +7,7 @@
 //! | 3 data | epoch u32, number u64, channel u8, frame to the end |
 //! | 4 acknowledgement | epoch u32, number of the next frame wanted u64 |
 //! | 5 none | epoch u32: the sender has no such tunnel (0: none at all) |
+//! | 6 move | as 1: the path of the sender moves here from a link, and keeps its state |
 
 use super::Reader;
 use crate::config::TERMS_BYTES_MAX;
@@ -14,10 +15,13 @@ use crate::error::FrameError;
 use base::ReadError;
 use bytes::{BufMut, Bytes, BytesMut};
 
+const OPEN: u8 = 1;
+const MOVE: u8 = 6;
+
 /// One message of a tunnel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TunnelMessage {
-    Open { epoch: u32, initiator: bool, terms: Bytes },
+    Open { epoch: u32, moves: bool, initiator: bool, terms: Bytes },
     Opened { epoch: u32 },
     Data { epoch: u32, number: u64, channel: u8, frame: Bytes },
     Ack { epoch: u32, next: u64 },
@@ -30,14 +34,14 @@ impl TunnelMessage {
         let kind = r.u8("type")?;
         let epoch = r.u32("epoch")?;
         match kind {
-            1 => {
+            OPEN | MOVE => {
                 let initiator = r.flag("initiator")?;
                 let terms = r.rest();
                 if terms.len() > TERMS_BYTES_MAX {
                     let (len, limit) = (terms.len(), TERMS_BYTES_MAX);
                     return Err(ReadError::TooLong { item: "terms", len, limit }.into());
                 }
-                Ok(Self::Open { epoch, initiator, terms })
+                Ok(Self::Open { epoch, moves: kind == MOVE, initiator, terms })
             }
             2 => Ok(r.end(Self::Opened { epoch })?),
             3 => {
@@ -59,8 +63,8 @@ impl TunnelMessage {
             out.put_u32(epoch);
         };
         match self {
-            Self::Open { epoch, initiator, terms } => {
-                head(1, *epoch);
+            Self::Open { epoch, moves, initiator, terms } => {
+                head(if *moves { MOVE } else { OPEN }, *epoch);
                 out.put_u8(u8::from(*initiator));
                 out.put_slice(terms);
             }

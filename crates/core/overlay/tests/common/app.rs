@@ -22,6 +22,8 @@ pub struct App {
     pub sessions: BTreeMap<NodeKey, Session>,
     /// Number of sessions ever opened.
     pub opened: u64,
+    /// Number of times that a session went another way.
+    pub moved: u64,
     pub reachable: BTreeSet<NodeKey>,
     pub received: Vec<(NodeKey, Bytes)>,
     pub refusals: Vec<Refusal>,
@@ -55,6 +57,15 @@ impl App {
                 self.opened += 1;
                 self.eager = true;
             }
+            Event::PathMoved { neighbour, via } => {
+                if let Via::Link(link) = via {
+                    assert_eq!(self.neighbours.get(&neighbour), Some(&link));
+                }
+                let session = self.sessions.get_mut(&neighbour).expect("a path that moves is there");
+                assert_ne!(std::mem::replace(&mut session.via, via), via, "it moves");
+                self.moved += 1;
+                self.eager = true;
+            }
             Event::PathDown { neighbour } => {
                 assert!(self.sessions.remove(&neighbour).is_some(), "there was a path to {neighbour}");
             }
@@ -64,7 +75,6 @@ impl App {
             Event::Channel { from, channel, frame } => {
                 assert_eq!(channel, 1);
                 let session = self.sessions.get_mut(&from).expect("a tunnelled frame has a path");
-                assert_eq!(session.via, Via::Tunnel);
                 session.take(&frame);
             }
             Event::TunnelReady { .. } => self.eager = true,
@@ -80,9 +90,14 @@ impl App {
         self.eager = true;
     }
 
-    /// Handles a frame of a channel that came over a link. Without a path it is dropped.
-    pub fn channel_on_link(&mut self, link: LinkId, frame: &[u8]) {
+    /// Handles a frame of a channel that came over a link, which is that of `peer` if it may carry
+    /// such frames. Without a path it is dropped.
+    pub fn channel_on_link(&mut self, link: LinkId, peer: Option<NodeKey>, frame: &[u8]) {
         if let Some(session) = self.sessions.values_mut().find(|session| session.via == Via::Link(link)) {
+            session.take(frame);
+        } else if let Some(session) = peer.and_then(|peer| self.sessions.get_mut(&peer))
+            && session.via == Via::Tunnel
+        {
             session.take(frame);
         }
     }

@@ -218,11 +218,9 @@ impl Net {
             let [x, y] = self.wires[wire].ends;
             if pair(x.0, y.0) == pair(a, b) {
                 for end in 0..2 {
+                    // At once, since frames that are still under way come after them.
                     for happening in std::mem::take(&mut self.wires[wire].held[end]) {
-                        let at = self.wires[wire].busy[end].max(self.now + self.delay);
-                        self.wires[wire].busy[end] = at;
-                        self.order += 1;
-                        self.queue.push(Reverse((at, self.order, happening)));
+                        self.at(Duration::ZERO, happening);
                     }
                 }
             }
@@ -351,7 +349,9 @@ impl Net {
             node.overlay.handle_frame(now, id, frame.slice(1..));
         } else {
             node.overlay.handle_heard(now, id);
-            node.app.channel_on_link(id, &frame[1..]);
+            node.overlay.count_traffic(now, id, frame.len() - 1);
+            let peer = node.overlay.channel_peer(id);
+            node.app.channel_on_link(id, peer, &frame[1..]);
         }
         self.settle(index);
     }
@@ -373,11 +373,13 @@ impl Net {
             }
         }
         let Some(node) = self.nodes[index].as_mut() else { return };
+        let out = std::mem::take(&mut node.app.out);
+        out.iter().for_each(|(id, frame)| node.overlay.count_traffic(now, *id, frame.len()));
         match node.overlay.poll_timeout() {
             Some(at) => self.timers.set(index, at),
             None => drop(self.timers.clear(index)),
         }
-        for (id, frame) in std::mem::take(&mut node.app.out) {
+        for (id, frame) in out {
             self.put(id, 1, &frame);
         }
     }

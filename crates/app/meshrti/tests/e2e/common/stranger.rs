@@ -30,7 +30,7 @@ impl Greeting {
     pub(crate) fn sound() -> Self {
         let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         Self {
-            version: 8,
+            version: 9,
             key: 0x5741_4e44_4552_4552,
             name: "STRANGER",
             network: 0,

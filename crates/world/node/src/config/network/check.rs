@@ -117,6 +117,22 @@ fn values(network: &Network) -> Option<Problem> {
     if network.redundancy && matches!(network.topology, Some(Topology::Mesh | Topology::Hypercube)) {
         return key("redundancy", "is for `tree` and `graph`: a mesh or hypercube has several ways as it is");
     }
+    on_demand(network)
+}
+
+/// Links that follow the traffic.
+fn on_demand(network: &Network) -> Option<Problem> {
+    let key = |key, message: &str| Some((Place::Key(key), format!("`network.{key}` {message}")));
+    let settings = network.on_demand?;
+    if network.topology != Some(Topology::Mesh) {
+        return key("on-demand", "is for `topology = \"mesh\"`: other topologies have fixed links");
+    }
+    if settings.below > settings.above {
+        return key("on-demand", "gives links up (`below`) at a higher rate than it makes them (`above`)");
+    }
+    if network.multicast.is_some() {
+        return key("multicast", "needs links among the nodes of a site, and `on-demand` gives them up");
+    }
     None
 }
 
@@ -288,6 +304,7 @@ fn options(network: &Network, number: usize, topology: Topology) -> Option<Probl
 /// Checks that the whole is a sound network of its topology.
 fn shape(network: &Network) -> Option<Problem> {
     match network.topology.unwrap_or(Topology::Tree) {
+        Topology::Mesh if network.on_demand.is_some() => apart(network),
         Topology::Mesh => None,
         Topology::Hypercube if network.node.len().is_power_of_two() => None,
         Topology::Hypercube => {

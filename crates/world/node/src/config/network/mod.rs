@@ -6,6 +6,7 @@
 
 mod check;
 mod entry;
+mod on_demand;
 mod plan;
 mod tls;
 mod topology;
@@ -16,6 +17,7 @@ use serde::Deserialize;
 
 pub(super) use check::check;
 pub use entry::{EdgeEntry, FlagsError, LinkEntry, NodeEntry, parse_flags};
+pub use on_demand::OnDemand;
 pub use plan::{NetworkPlan, PlanError, PlannedLink};
 pub use tls::{LinkTls, MissingFile, PlainLinks};
 pub use topology::{Topology, TopologyNameError};
@@ -56,6 +58,9 @@ pub struct Network {
     /// Whether several paths may connect two nodes of a `tree` or `graph`. Default false: a cycle
     /// is an error.
     pub redundancy: bool,
+    /// For a `mesh`: links follow the traffic. All nodes of a network should agree on it. Default:
+    /// each node links to all others.
+    pub on_demand: Option<OnDemand>,
     /// The links that this node initiates and maintains.
     pub links: Vec<LinkEntry>,
     /// Multicast groups that this node shares with others of its site. A message that several of
@@ -135,6 +140,7 @@ impl Default for Network {
             advertise: Vec::new(),
             topology: None,
             redundancy: false,
+            on_demand: None,
             links: Vec::new(),
             multicast: None,
             join: None,

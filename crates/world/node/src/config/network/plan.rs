@@ -113,10 +113,12 @@ impl Network {
         };
         let topology = self.topology.unwrap_or(Topology::Tree);
         plan.topology = Some(topology);
+        let planned = |other: &str| self.on_demand.is_none() || self.edge_between(name, other).is_some();
         plan.links = match topology {
             Topology::Tree => self.upward_links(name),
             Topology::Graph => self.outward_links(name),
-            Topology::Mesh => self.links_among(own, |other| (name < other.name.as_str()).then_some(0)),
+            Topology::Mesh => self
+                .links_among(own, |other| (name < other.name.as_str() && planned(&other.name)).then_some(0)),
             Topology::Hypercube => {
                 let index = |node: &NodeEntry| self.node.iter().position(|known| known.name == node.name);
                 self.links_among(own, |other| {
@@ -127,8 +129,8 @@ impl Network {
             }
         };
         if topology == Topology::Mesh {
-            let earlier = self.node.iter().filter(|node| node.name.as_str() < name);
-            plan.awaited = earlier.map(|node| node.name.clone()).collect();
+            let earlier = self.node.iter().map(|node| &node.name).filter(|other| other.as_str() < name);
+            plan.awaited = earlier.filter(|other| planned(other)).cloned().collect();
         }
         plan.bootstrap = self.bootstrap.unwrap_or(Some(own) == self.creator(topology));
         let entry = &self.node[own];
@@ -171,14 +173,19 @@ impl Network {
     fn links_among(&self, own: usize, rank: impl Fn(&NodeEntry) -> Option<u8>) -> Vec<PlannedLink> {
         let name = &self.node[own].name;
         let others = self.node.iter().filter_map(|other| Some((other, rank(other)?)));
-        let edge_with = |other: &str| {
-            self.edge.iter().find_map(|edge| {
-                let forward = edge.a == *name && edge.b == other;
-                let backward = edge.b == *name && edge.a == other;
-                (forward || backward).then_some((edge, backward))
-            })
+        let to = |(other, rank): (&NodeEntry, u8)| {
+            self.link_to(&other.name, self.edge_between(name, &other.name), rank)
         };
-        others.filter_map(|(other, rank)| self.link_to(&other.name, edge_with(&other.name), rank)).collect()
+        others.filter_map(to).collect()
+    }
+
+    /// The edge between two nodes, and whether `from` is its second end.
+    fn edge_between(&self, from: &str, to: &str) -> Option<(&EdgeEntry, bool)> {
+        self.edge.iter().find_map(|edge| {
+            let forward = edge.a == from && edge.b == to;
+            let backward = edge.b == from && edge.a == to;
+            (forward || backward).then_some((edge, backward))
+        })
     }
 
     /// The link to the node `name` by an edge. `swapped`: this node is the edge's second end.
