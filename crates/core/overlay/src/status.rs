@@ -165,6 +165,8 @@ pub struct OverlayStats {
     pub lost_messages: u64,
     /// Malformed messages of tunnels.
     pub bad_tunnel_messages: u64,
+    /// Paths that moved between a tunnel and a link.
+    pub moved_paths: u64,
     /// Links that this node refused.
     pub refused_links: u64,
     /// Links that broke the protocol.
@@ -196,6 +198,7 @@ impl OverlayStats {
         f("dropped_bulk", self.dropped_bulk);
         f("lost_messages", self.lost_messages);
         f("bad_tunnel_messages", self.bad_tunnel_messages);
+        f("moved_paths", self.moved_paths);
         f("refused_links", self.refused_links);
         f("hostile_links", self.hostile_links);
         f("silent_links", self.silent_links);

@@ -17,6 +17,7 @@ fn check(kind: Kind, seeds: u64) {
     let lost: u64 = outcomes.values().map(|outcome| outcome.lost_nodes).sum();
     let paused: Vec<u64> =
         outcomes.values().map(|outcome| outcome.paused).filter(|paused| *paused > 0).collect();
+    let moved: u64 = outcomes.values().map(|outcome| outcome.moved_paths).sum();
     let created = outcomes.values().filter(|outcome| outcome.networks > 1).count() as u64;
     let (pausing, paused) = (paused.len() as u64, paused.iter().sum::<u64>());
     let (shared, directed) = outcomes.values().fold((0, 0), |(shared, directed), outcome| {
@@ -25,7 +26,8 @@ fn check(kind: Kind, seeds: u64) {
     eprintln!(
         "{name}: {runs} runs, {answers} answers, {callbacks} callbacks, {lost} nodes lost, \
          {paused} times a federate was held back in {pausing} runs, {created} runs with two networks, \
-         {shared} messages to groups and {directed} to single members of them, checked {checked:?}"
+         {shared} messages to groups and {directed} to single members of them, {moved} paths moved, \
+         checked {checked:?}"
     );
     if runs >= 20 {
         assert!(answers > 50 * runs && callbacks > 10 * runs, "the federates do next to nothing");
@@ -37,6 +39,7 @@ fn check(kind: Kind, seeds: u64) {
         assert!(!many || kind == Kind::Mesh || created > 0, "no creator yielded");
         // Of 1,000 runs, between 43 and 179 messages went to single members of groups.
         assert!(!many || (shared > runs && directed > runs / 50), "hardly anything goes through groups");
+        assert!(!many || kind != Kind::Mesh || moved > runs, "hardly a path moves");
         for what in ["exactly_once", "order", "known_class", "handles", "names", "members", "final_state"] {
             assert!(checked.get(what).is_some_and(|times| *times > runs), "{what} looks at next to nothing");
         }

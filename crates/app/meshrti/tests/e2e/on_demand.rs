@@ -11,7 +11,8 @@ const SETTINGS: &str = "[network]\ntopology = \"mesh\"\n\
 /// The pairs of nodes that are linked, as `asked` sees it.
 fn linked(asked: &Server) -> BTreeSet<(String, String)> {
     let name = |row: &serde_json::Value, end: &str| row[end].as_str().expect("a name").to_owned();
-    asked.rows("link").iter().map(|row| (name(row, "a"), name(row, "b"))).collect()
+    let pair = |row: &serde_json::Value| (name(row, "a"), name(row, "b"));
+    asked.rows("link").iter().map(pair).map(|(a, b)| if a < b { (a, b) } else { (b, a) }).collect()
 }
 
 fn pairs(of: &[(&str, &str)]) -> BTreeSet<(String, String)> {

@@ -144,7 +144,12 @@ impl Overlay {
         // An earlier tunnel is empty, since the link has taken over from it.
         self.end_tunnel(key);
         self.begin_tunnel(now, key, true);
-        self.events.push_back(Event::PathMoved { neighbour: key, via: Via::Tunnel });
+        self.report_move(key, Via::Tunnel);
+    }
+
+    pub(super) fn report_move(&mut self, neighbour: NodeKey, via: Via) {
+        self.stats.moved_paths += 1;
+        self.events.push_back(Event::PathMoved { neighbour, via });
     }
 
     /// Both ends have stopped to use the link: the one that made it closes it.

@@ -172,7 +172,7 @@ impl Overlay {
                 return;
             }
             tunnel.carries = false;
-            self.events.push_back(Event::PathMoved { neighbour, via });
+            self.report_move(neighbour, via);
         } else if up {
             if let Some(link) = self.links.get_mut(&id) {
                 link.from_tunnel = 0;

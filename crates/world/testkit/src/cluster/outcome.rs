@@ -35,6 +35,9 @@ pub struct Outcome {
     /// Messages sent through multicast groups, once for several nodes, and messages sent to one
     /// node alone; counted at the nodes that lived until the end.
     pub multicast: (u64, u64),
+    /// Number of times that the path to a neighbour moved between a tunnel and a link, counted at the
+    /// nodes that lived until the end.
+    pub moved_paths: u64,
     /// Number of checks of each property that had something to check.
     pub checked: BTreeMap<&'static str, u64>,
     /// When the run ended.
@@ -55,6 +58,7 @@ impl Default for Outcome {
             networks: 0,
             paused: 0,
             multicast: (0, 0),
+            moved_paths: 0,
             checked: BTreeMap::new(),
             ended: Moment::ZERO,
         }

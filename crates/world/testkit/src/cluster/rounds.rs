@@ -245,7 +245,9 @@ impl Cluster {
     /// Asks every property for its final check.
     pub(super) fn judge(&mut self) -> Result<(), Failure> {
         for node in self.up() {
-            for (_, stats) in self.kernel(node).network().map(|network| network.routers).unwrap_or_default() {
+            let status = self.kernel(node).network();
+            self.outcome.moved_paths += status.as_ref().map_or(0, |status| status.overlay.moved_paths);
+            for (_, stats) in status.map(|status| status.routers).unwrap_or_default() {
                 self.outcome.multicast.0 += stats.group_messages;
                 self.outcome.multicast.1 += stats.directed_messages;
             }

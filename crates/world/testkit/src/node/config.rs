@@ -90,6 +90,7 @@ pub(super) fn kernel(
         groups: multicast.groups,
         frame_bytes: srmp::frames::FRAME_BYTES,
     });
+    network.overlay.on_demand = options.on_demand;
     network.node_timeout = options.timing.node;
     network.minority_timeout = options.timing.minority;
     let edges = options.shape.edges.iter().filter(|edge| edge.from == node);

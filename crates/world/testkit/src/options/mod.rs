@@ -202,6 +202,8 @@ pub struct Options {
     pub reading: Reading,
     /// Multicast groups that all nodes share in addition to their links.
     pub multicast: Option<Multicast>,
+    /// Links of a mesh follow the traffic; `None`: there are links between all nodes.
+    pub on_demand: Option<kernel::OnDemand>,
     /// The longest time that the nodes' disks, where they keep the voters, need to sync; `None`:
     /// there are no disks.
     pub disk: Option<Duration>,
@@ -241,6 +243,7 @@ impl Options {
         options.timing = Timing::USUAL;
         options.pipe = link_pipe();
         options.multicast = None;
+        options.on_demand = None;
         options.disk = None;
         options.reading = Reading::AT_ONCE;
         options.faults.clear();

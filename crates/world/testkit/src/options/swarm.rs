@@ -53,6 +53,7 @@ pub(super) fn one(seed: Seed, group: Group) -> Options {
         // The reference model answers at once.
         reading: Reading::AT_ONCE,
         multicast: None,
+        on_demand: None,
         disk: None,
         hostile: 0,
         faults,
@@ -85,6 +86,7 @@ pub(super) fn many(seed: Seed, kind: Kind) -> Options {
     }
     options.reading = reading(seed);
     options.multicast = multicast(seed);
+    options.on_demand = on_demand(&options);
     options.disk = disk(seed);
     let mut draw = Draw::new(seed, "outage");
     if options.disk.is_some() && draw.chance(30) {
@@ -249,6 +251,22 @@ fn multicast(seed: Seed) -> Option<Multicast> {
     draw.chance(25).then(|| Multicast {
         groups: draw.between(1, 3) as usize,
         loss: *draw.pick(&[0, 1, 5, 20]).unwrap_or(&0),
+    })
+}
+
+/// In a third of the meshes without multicast groups links follow the traffic. The rates are such
+/// that they come and go in a run of some seconds.
+fn on_demand(options: &Options) -> Option<kernel::OnDemand> {
+    let mut draw = Draw::new(options.seed, "on demand");
+    let fits = options.shape.kind == Kind::Mesh && options.multicast.is_none();
+    (fits && draw.chance(33)).then(|| {
+        let above = *draw.pick(&[100, 1_000, 10_000]).unwrap_or(&1_000);
+        kernel::OnDemand {
+            above,
+            below: above / draw.between(1, 4),
+            window: draw.millis(50, 300),
+            idle_after: draw.millis(100, 1_500),
+        }
     })
 }
 

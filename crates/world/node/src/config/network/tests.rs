@@ -119,6 +119,22 @@ fn in_a_mesh_every_pair_has_one_link() {
 }
 
 #[test]
+fn links_on_demand_are_those_of_the_edges() {
+    let all = network(&file("topology = \"mesh\"\non-demand = {}", 3, &["BA", "BC"]));
+    assert_eq!(links(&all), ["A>B:0", "B>C:0"]);
+    assert_eq!(all.plan("C").unwrap().awaited, ["B"]);
+    let OnDemand { above, below, idle_after } = all.on_demand.unwrap();
+    assert_eq!((above, below, idle_after), (256_000, 64_000, Duration::from_secs(30)));
+    let text = error(&file("topology = \"mesh\"\non-demand = {}", 3, &["AB"]));
+    assert!(text.contains("no edges lead from `A` to `C`"), "{text}");
+    let of = |settings: &str| format!("[network]\n{settings}");
+    let some = network(&of("topology = 'mesh'\non-demand = { above = '8Mbit/s', idle-after = '5s' }"));
+    let settings = some.on_demand.unwrap().settings();
+    assert_eq!((settings.above, settings.below), (1_000_000, 8_000));
+    assert_eq!(settings.idle_after, Duration::from_secs(5));
+}
+
+#[test]
 fn in_a_hypercube_numbers_differ_in_one_bit() {
     let network = network(&file("topology = \"hypercube\"", 4, &[]));
     assert_eq!(links(&network), ["A>B:0", "A>C:1", "B>D:1", "C>D:0"]);
@@ -190,6 +206,18 @@ fn values_that_are_wrong_are_pointed_at() {
         ("[network]\nkeepalive = '1s'", "meshrti.toml:2:1", "unknown field `keepalive`"),
         ("[network]\ntopology = 'ring'", "meshrti.toml:2:12", "`ring` is no topology"),
         ("[network]\nlisten = ['http://x']", "meshrti.toml:2:10", "`http` is not in this build"),
+        ("[network]\non-demand = {}", "meshrti.toml:2:13", "is for `topology = \"mesh\"`"),
+        (
+            "[network]\ntopology = 'mesh'\non-demand = { above = '9kbit/s' }",
+            "meshrti.toml:3:13",
+            "at a higher rate than it makes them",
+        ),
+        (
+            "[network]\ntopology = 'mesh'\non-demand = {}\nmulticast = 'srmp://239.1.1.1:1'",
+            "meshrti.toml:4:13",
+            "`on-demand` gives them up",
+        ),
+        ("[network]\non-demand = { over = '1kbit/s' }", "meshrti.toml:2:15", "unknown field `over`"),
         ("[network]\nsilence = '600ms'", "meshrti.toml:2:11", "less than two times"),
         ("[network]\nbundle = '2MiB'", "meshrti.toml:2:10", "more than 1MiB"),
         (
