@@ -136,6 +136,8 @@ pub(crate) struct Link {
     pub(crate) from_tunnel: u32,
     /// The epoch that the other end named.
     pub(crate) their_tunnel: u32,
+    /// The path of the other end has moved here, too, or has begun here.
+    pub(crate) is_theirs: bool,
     /// No traffic needs it: the path of the neighbour moves to a tunnel, and the link closes.
     pub(crate) retiring: bool,
     /// The sequence number of the other end's entry when the link came up. Its links in this entry
@@ -186,6 +188,7 @@ impl Link {
             path_reported: false,
             from_tunnel: 0,
             their_tunnel: 0,
+            is_theirs: false,
             retiring: false,
             sequence_before: 0,
             confirmed: false,

@@ -22,9 +22,21 @@ fn on_demand(_: usize, config: &mut Config) {
     config.limits.tunnel_bytes_max = 4_000;
 }
 
+/// Links end as soon as they are there: settings for which everything happens at once.
+fn hasty(_: usize, config: &mut Config) {
+    let window = Duration::from_millis(10);
+    config.network = 7;
+    config.on_demand = Some(OnDemand { above: 400, below: 400, window, idle_after: Duration::ZERO });
+    config.limits.tunnel_bytes_max = 4_000;
+}
+
 /// A star: all nodes connect to the first one.
 fn star(nodes: usize, seed: Seed) -> Net {
-    let mut net = Net::new(seed, on_demand);
+    star_of(nodes, seed, on_demand)
+}
+
+fn star_of(nodes: usize, seed: Seed, settings: fn(usize, &mut Config)) -> Net {
+    let mut net = Net::new(seed, settings);
     for node in 0..nodes {
         net.add(TopologyKind::Mesh, if node == 0 { vec![] } else { vec![url(0)] });
     }
@@ -97,6 +109,32 @@ fn two_nodes_link_for_their_traffic_and_give_the_link_up_without_it() {
         assert!((0..4).all(|index| !net.node(index).overlay.targets().iter().any(|target| target.learned)));
         net.check_silence();
     }
+}
+
+/// Traffic ends while links are made for it, and before the paths of both ends have moved to them.
+#[test]
+fn a_link_that_is_given_up_at_once_loses_nothing_and_does_not_stay() {
+    let mut moved = 0;
+    for seed in 0..40 {
+        let mut net = star_of(4, Seed(seed), hasty);
+        net.delay = Duration::from_millis(15);
+        let before = opened(&net);
+        let draw = |step: u64| Seed(seed).split("traffic").split_index(step).0;
+        for step in 0..60 {
+            let random = draw(step);
+            let (from, to) = (random as usize % 4, (random >> 8) as usize % 4);
+            if from != to {
+                send(&mut net, from, to, [3, 80, 400][(random >> 16) as usize % 3]);
+            }
+            net.run_for(Duration::from_millis([5, 40, 150][(random >> 24) as usize % 3]));
+        }
+        net.run_for(Duration::from_secs(5));
+        net.check_mesh();
+        assert_eq!(linked(&net), BTreeSet::from([(0, 1), (0, 2), (0, 3)]), "seed {seed}");
+        assert_eq!(opened(&net), before, "seed {seed}: a path was made again");
+        moved += (0..4).map(|index| net.node(index).app.moved).sum::<u64>();
+    }
+    assert!(moved >= 400, "paths moved {moved} times");
 }
 
 /// Traffic that swells and ebbs makes links come and go while frames are under way. All frames

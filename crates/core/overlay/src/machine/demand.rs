@@ -13,10 +13,12 @@ use super::{Overlay, Timer};
 use crate::demand::Demand;
 use crate::event::{Event, Via};
 use crate::link::{Link, Stage};
+use crate::target::Stage as TargetStage;
 use crate::tunnel::Stage as TunnelStage;
 use crate::wire::Frame;
 use crate::{LinkId, OnDemand};
 use base::{Moment, NodeKey};
+use std::collections::BTreeSet;
 
 impl Overlay {
     /// Frames of channels, of `bytes` together, were sent or received over the link. Only a node
@@ -52,9 +54,9 @@ impl Overlay {
         self.demand.values_mut().for_each(|demand| demand.measure(from, now, &settings));
         self.learn_all(now);
         self.give_up_links(now, &settings);
-        // A link that was learned has an entry until it is given up.
-        let linked = |key: &NodeKey| self.neighbours.contains_key(key);
-        self.demand.retain(|key, demand| !demand.is_over(now, &settings) || linked(key));
+        // A node that was learned has an entry until it is given up.
+        let learned: BTreeSet<NodeKey> = self.targets.iter().filter_map(|(_, state)| state.learned).collect();
+        self.demand.retain(|key, demand| !demand.is_over(now, &settings) || learned.contains(key));
         if !self.demand.is_empty() {
             self.timers.set(Timer::Demand, now + settings.window);
         }
@@ -63,9 +65,16 @@ impl Overlay {
     /// Gives up the links that this node made for traffic which is over, and the attempts at them.
     fn give_up_links(&mut self, now: Moment, settings: &OnDemand) {
         let over = |key: &NodeKey| self.demand.get(key).is_none_or(|demand| demand.is_over(now, settings));
-        let learned = self.targets.iter().filter_map(|(_, state)| state.learned);
+        let learned = self.targets.iter().filter_map(|(_, state)| Some((state.learned?, &state.stage)));
+        // A connection that is being made is given up when it is there, and a link when the paths of
+        // both ends have moved to it.
+        let is_settled = |key: &NodeKey, stage: &TargetStage| match self.neighbours.get(key) {
+            Some(id) => self.links.get(id).is_none_or(|link| link.path_reported && link.is_theirs),
+            None => !matches!(stage, TargetStage::Connecting | TargetStage::Linked(_)),
+        };
+        let idle = learned.filter(|(key, stage)| over(key) && is_settled(key, stage)).map(|(key, _)| key);
         // A node that only this link leads to keeps it, whatever the traffic.
-        let idle = learned.filter(|key| over(key) && self.routes.has_detour(self.config.key, *key));
+        let idle = idle.filter(|key| self.routes.has_detour(self.config.key, *key));
         for key in idle.collect::<Vec<_>>() {
             self.unlearn(key);
             let Some(id) = self.neighbours.get(&key).copied() else { continue };

@@ -144,7 +144,12 @@ impl Overlay {
         } else if link.path.theirs != mine && std::mem::take(&mut link.path_reported) {
             self.events.push_back(Event::PathDown { neighbour: key });
         }
-        link.their_tunnel = tunnel;
+        if link.path.theirs == mine && tunnel == 0 && link.their_tunnel != 0 {
+            // The same consent without a tunnel: its path has moved here.
+            link.is_theirs = true;
+        } else {
+            (link.their_tunnel, link.is_theirs) = (tunnel, link.is_theirs && link.path.theirs == mine);
+        }
         if link.path.handle(mine, seen) {
             link.path_due = true;
             self.wake(id);
@@ -173,9 +178,15 @@ impl Overlay {
             }
             tunnel.carries = false;
             self.report_move(neighbour, via);
+            if let Some(link) = self.links.get_mut(&id) {
+                link.from_tunnel = 0;
+                link.path_due = true;
+            }
+            self.wake(id);
         } else if up {
             if let Some(link) = self.links.get_mut(&id) {
                 link.from_tunnel = 0;
+                link.is_theirs = true;
             }
             self.end_tunnel(neighbour);
             self.events.push_back(Event::PathUp { neighbour, via, initiator, terms });
