@@ -199,6 +199,8 @@ pub struct OnDemand {
     pub below: u64,
     /// The interval over which a rate is measured; at least 10 ms. Default 1 s.
     pub window: Duration,
+    /// The number of windows in succession that must reach `above`; at least 1. Default 3.
+    pub windows: u32,
     /// A link that has not been needed for this long is given up. Default 30 s.
     pub idle_after: Duration,
 }
@@ -211,6 +213,9 @@ impl Default for OnDemand {
             // A quarter: traffic that swings by a factor of two about either rate moves no path.
             below: 8_000,
             window: Duration::from_secs(1),
+            // When links change, nodes look for losses, with a burst of messages to each other. It may
+            // lie in two windows, and must not make links.
+            windows: 3,
             // A new link costs two round trips and a move of the path: pauses must not cause it.
             idle_after: Duration::from_secs(30),
         }

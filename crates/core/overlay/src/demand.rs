@@ -8,15 +8,15 @@ use base::Moment;
 pub(crate) struct Demand {
     /// Bytes since the window began.
     bytes: u64,
-    /// Bytes per second in the last window.
-    rate: u64,
+    /// Number of windows up to the last one that have all reached [`OnDemand::above`].
+    high: u32,
     /// Since when no window has reached [`OnDemand::below`].
     low_since: Moment,
 }
 
 impl Demand {
     pub(crate) fn new(now: Moment) -> Self {
-        Self { bytes: 0, rate: 0, low_since: now }
+        Self { bytes: 0, high: 0, low_since: now }
     }
 
     pub(crate) fn count(&mut self, bytes: usize) {
@@ -27,15 +27,15 @@ impl Demand {
     pub(crate) fn measure(&mut self, from: Moment, now: Moment, settings: &OnDemand) {
         let nanos = now.since(from).as_nanos().max(1);
         let rate = u128::from(std::mem::take(&mut self.bytes)) * 1_000_000_000 / nanos;
-        self.rate = u64::try_from(rate).unwrap_or(u64::MAX);
-        if self.rate >= settings.below {
+        self.high = if rate >= settings.above.max(1).into() { self.high.saturating_add(1) } else { 0 };
+        if rate >= settings.below.into() {
             self.low_since = now;
         }
     }
 
     /// Whether the traffic calls for a link.
     pub(crate) fn is_high(&self, settings: &OnDemand) -> bool {
-        self.rate >= settings.above.max(1)
+        self.high >= settings.windows.max(1)
     }
 
     /// Whether the traffic has needed no link for long enough.
@@ -62,7 +62,14 @@ mod tests {
             (demand.is_high(&settings), demand.is_over(now, &settings))
         };
         assert_eq!(second(&mut demand, 31_999), (false, false));
-        assert_eq!(second(&mut demand, 32_000), (true, false));
+        for _ in 0..2 {
+            assert_eq!(second(&mut demand, 32_000), (false, false));
+            assert_eq!(second(&mut demand, 1_000_000), (false, false), "a burst in two windows");
+            assert_eq!(second(&mut demand, 31_999), (false, false));
+        }
+        for last in [false, false, true] {
+            assert_eq!(second(&mut demand, 32_000), (last, false));
+        }
         for _ in 0..100 {
             assert_eq!(second(&mut demand, 8_000), (false, false), "between the two rates nothing changes");
         }

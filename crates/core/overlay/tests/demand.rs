@@ -13,6 +13,7 @@ const SETTINGS: OnDemand = OnDemand {
     above: 400,
     below: 100,
     window: Duration::from_millis(500),
+    windows: 1,
     idle_after: Duration::from_secs(3),
 };
 
@@ -26,7 +27,8 @@ fn on_demand(_: usize, config: &mut Config) {
 fn hasty(_: usize, config: &mut Config) {
     let window = Duration::from_millis(10);
     config.network = 7;
-    config.on_demand = Some(OnDemand { above: 400, below: 400, window, idle_after: Duration::ZERO });
+    config.on_demand =
+        Some(OnDemand { above: 400, below: 400, window, windows: 1, idle_after: Duration::ZERO });
     config.limits.tunnel_bytes_max = 4_000;
 }
 

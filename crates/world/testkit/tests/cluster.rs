@@ -39,7 +39,7 @@ fn check(kind: Kind, seeds: u64) {
         assert!(!many || kind == Kind::Mesh || created > 0, "no creator yielded");
         // Of 1,000 runs, between 43 and 179 messages went to single members of groups.
         assert!(!many || (shared > runs && directed > runs / 50), "hardly anything goes through groups");
-        assert!(!many || kind != Kind::Mesh || moved > runs, "hardly a path moves");
+        assert!(!many || kind != Kind::Mesh || moved > runs / 2, "hardly a path moves");
         for what in ["exactly_once", "order", "known_class", "handles", "names", "members", "final_state"] {
             assert!(checked.get(what).is_some_and(|times| *times > runs), "{what} looks at next to nothing");
         }

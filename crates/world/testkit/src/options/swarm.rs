@@ -260,11 +260,13 @@ fn on_demand(options: &Options) -> Option<kernel::OnDemand> {
     let mut draw = Draw::new(options.seed, "on demand");
     let fits = options.shape.kind == Kind::Mesh && options.multicast.is_none();
     (fits && draw.chance(33)).then(|| {
-        let above = *draw.pick(&[100, 1_000, 10_000]).unwrap_or(&1_000);
+        let above = *draw.pick(&[100, 300, 2_000]).unwrap_or(&300);
         kernel::OnDemand {
             above,
             below: above / draw.between(1, 4),
-            window: draw.millis(50, 300),
+            window: draw.millis(30, 150),
+            // With fewer, messages about changes of links would make links for ever.
+            windows: 3,
             idle_after: draw.millis(100, 1_500),
         }
     })
