@@ -15,6 +15,7 @@ use crate::error::BenchError;
 use crate::groups::{Counts, Groups, await_reach};
 use crate::joined::Joined;
 use crate::member::{FOM, Member, received, reflected};
+use crate::namespaces::Namespace;
 use crate::process::Launcher;
 use crate::process::{PATIENCE, Process, orders, print_line};
 use crate::role;
@@ -98,6 +99,24 @@ pub struct Plan {
     pub work: Vec<Work>,
     /// The cores of the processes; `None`: any core.
     pub cores: Option<Cores>,
+    /// The network namespace of each node and of the federates there; empty: all processes are on
+    /// loopback.
+    pub namespaces: Vec<Namespace>,
+}
+
+impl Plan {
+    /// `launcher` for a process of a task: `place` 0 is that of the federate that begins, and those
+    /// of the others follow.
+    fn launcher(&self, launcher: &Launcher, task: usize, place: usize) -> Launcher {
+        let work = &self.work[task];
+        let node = place.checked_sub(1).map_or(Some(work.from), |at| work.to.get(at).copied());
+        let cores = self.cores.as_ref().and_then(|cores| cores.federates.get(task));
+        let launcher = launcher.on_core(cores.and_then(|cores| cores.get(place)).copied());
+        match node.and_then(|node| self.namespaces.get(node)) {
+            Some(namespace) => launcher.inside(&namespace.name),
+            None => launcher,
+        }
+    }
 }
 
 /// The core of each process, as a number among the cores that this process may use, counted modulo
@@ -146,6 +165,8 @@ pub struct Measured {
 /// # Errors
 /// The system or a node fails or refuses a request; an update was lost or refused.
 pub async fn measure(launcher: &Launcher, plan: &Plan) -> Result<Measured, BenchError> {
+    // This process connects to nodes, too, as the creator of federation executions.
+    let _inside = plan.namespaces.first().map(Namespace::enter).transpose()?;
     Running::start(launcher, plan).await?.run().await
 }
 
@@ -163,11 +184,12 @@ impl Running {
     /// The system or a node fails or refuses a request.
     pub async fn start(launcher: &Launcher, plan: &Plan) -> Result<Self, BenchError> {
         let nodes = plan.cores.as_ref().map_or(&[][..], |cores| &cores.nodes);
-        let server = Server::network(launcher, plan.nodes, &plan.joined, plan.groups.as_ref(), nodes).await?;
+        let places = (nodes, &plan.namespaces[..]);
+        let server =
+            Server::network(launcher, plan.nodes, &plan.joined, plan.groups.as_ref(), places).await?;
         let mut federate_processes = Vec::new();
         for (index, work) in plan.work.iter().enumerate() {
-            let cores = plan.cores.as_ref().and_then(|cores| cores.federates.get(index));
-            let launcher = |place: usize| launcher.on_core(cores.and_then(|cores| cores.get(place)).copied());
+            let launcher = |place: usize| plan.launcher(launcher, index, place);
             federate_processes.push(FederateProcess::start(launcher, &server, index, work.clone()).await?);
         }
         // Time for the traffic of joining to end.

@@ -8,10 +8,12 @@
 
 use std::collections::VecDeque;
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
+use crate::cores::OnCore;
 use crate::error::BenchError;
+use crate::namespaces::Namespace;
 use crate::process::Launcher;
 use crate::process::{Process, orders, print_line};
 use crate::role;
@@ -143,16 +145,53 @@ impl Floor {
     }
 }
 
+/// Round trips before those that count.
+const WARM_UP: u64 = 300;
+
+/// The network between two computers of one core by itself: `count` round trips of messages of each
+/// of `sizes`, in bytes. This end and the relay are at one computer, the far end is at the other.
+/// Two of `namespaces` stand for the computers. Without them all is on loopback, on the same two
+/// cores: the difference is what lies between the computers.
+///
+/// # Errors
+/// The system refuses processes, cores or namespaces.
+pub async fn between(
+    launcher: &Launcher,
+    namespaces: Option<[&Namespace; 2]>,
+    sizes: &[usize],
+    count: u64,
+) -> Result<Vec<Rounds>, BenchError> {
+    let at = |computer: usize| match namespaces {
+        Some(both) => launcher.on_core(Some(computer)).inside(&both[computer].name),
+        None => launcher.on_core(Some(computer)),
+    };
+    let host = namespaces.map_or(Ipv4Addr::LOCALHOST.into(), |[near, _]| near.address);
+    let _inside = namespaces.map(|[near, _]| near.enter()).transpose()?;
+    let (relay, words) = at(0).start(&role::relay_at(host)).await?;
+    let address = words.first().cloned().unwrap_or_default();
+    let (far, _) = at(1).start(&role::floor_end(&address)).await?;
+    let socket =
+        connect(&address).map_err(BenchError::system(format!("cannot reach the relay at {address}")))?;
+    // Not before the processes have started: they inherit the cores of this thread.
+    let _core = OnCore::new(0);
+    let mut floor = Floor { socket, far, _relays: vec![relay] };
+    let mut all = Vec::with_capacity(sizes.len());
+    for &bytes in sizes {
+        all.push(floor.rounds(bytes, bytes, WARM_UP, count).await?);
+    }
+    Ok(all)
+}
+
 fn connect(address: &str) -> std::io::Result<TcpStream> {
     let socket = TcpStream::connect(address)?;
     socket.set_nodelay(true)?;
     Ok(socket)
 }
 
-/// The role of the relay: joins connections in pairs, or each with one that it makes to `onward`.
-/// The connection onward crosses `line`, both ways.
-pub(crate) fn relay(onward: Option<&str>, line: Option<&LineSpec>) -> std::io::Result<()> {
-    let listener = TcpListener::bind(("127.0.0.1", 0))?;
+/// The role of the relay, which listens at `host`: joins connections in pairs, or each with one that
+/// it makes to `onward`. The connection onward crosses `line`, both ways.
+pub(crate) fn relay(host: IpAddr, onward: Option<&str>, line: Option<&LineSpec>) -> std::io::Result<()> {
+    let listener = TcpListener::bind((host, 0))?;
     let _orders = orders(); // no orders; the end of the pipe ends the relay
     print_line(&format!("ready {}", listener.local_addr()?));
     loop {

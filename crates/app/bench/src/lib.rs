@@ -46,6 +46,7 @@ mod line;
 pub mod mass;
 mod member;
 pub mod memory;
+pub mod namespaces;
 pub mod objects;
 pub mod ownership;
 mod play;

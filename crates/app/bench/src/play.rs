@@ -1,6 +1,7 @@
 //! Plays the [roles](crate::role) of the processes of a benchmark.
 
 use std::cell::Cell;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -18,6 +19,8 @@ use crate::role::{number, spawned};
 use crate::srmp::{population, table1};
 use crate::{entities, exchange, federation, floor, grants, joins, objects, ownership, region, site};
 
+const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
 /// Plays the role named by `words`, which a [`Launcher`](crate::Launcher) of another process has
 /// made.
 ///
@@ -26,16 +29,19 @@ use crate::{entities, exchange, federation, floor, grants, joins, objects, owner
 pub fn play(words: &[String]) -> Result<(), BenchError> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
-        ["relay"] => floor::relay(None, None).map_err(BenchError::system("relay")),
-        ["relay", onward] => floor::relay(Some(onward), None).map_err(BenchError::system("relay")),
+        ["relay"] => floor::relay(LOOPBACK, None, None).map_err(BenchError::system("relay")),
+        ["relay-at", host] => floor::relay(address(host)?, None, None).map_err(BenchError::system("relay")),
+        ["relay", onward] => floor::relay(LOOPBACK, Some(onward), None).map_err(BenchError::system("relay")),
         ["relay", onward, line] => {
             let line =
                 line.parse().map_err(|error| BenchError::Unusable(format!("line `{line}`: {error}")))?;
-            floor::relay(Some(onward), Some(&line)).map_err(BenchError::system("relay"))
+            floor::relay(LOOPBACK, Some(onward), Some(&line)).map_err(BenchError::system("relay"))
         }
-        ["node", number, groups, join] => serve_node(number, given(join), sharing(groups, None)?),
-        ["site-node", number, groups, join] => {
-            serve_node(number, given(join), sharing(groups, Some(Topology::Mesh))?)
+        ["node", number, host, groups, join] => {
+            serve_node(number, address(host)?, given(join), sharing(groups, None)?)
+        }
+        ["site-node", number, host, groups, join] => {
+            serve_node(number, address(host)?, given(join), sharing(groups, Some(Topology::Mesh))?)
         }
         ["listener", server, federation] => run(site::listen(server, federation)),
         ["floor-end", relay] => floor::far_end(relay).map_err(BenchError::system("far end of the relay")),
@@ -110,17 +116,22 @@ fn serve() -> Result<(), BenchError> {
     })
 }
 
-/// A node of a network on loopback: the first one creates the network, others join.
-fn serve_node(number: &str, join: Option<&str>, network: node::config::Network) -> Result<(), BenchError> {
+/// A node of a network that listens at `host`: the first one creates the network, others join.
+fn serve_node(
+    number: &str,
+    host: IpAddr,
+    join: Option<&str>,
+    network: node::config::Network,
+) -> Result<(), BenchError> {
     let unusable = |error: &dyn std::fmt::Display| BenchError::Unusable(error.to_string());
-    let loopback = "tcp://127.0.0.1:0";
+    let any_port = format!("tcp://{}", SocketAddr::new(host, 0));
     let mut config = node::Config {
         name: format!("bench-{number}"),
-        listen: vec![loopback.parse().expect("it is an address to listen on")],
+        listen: vec![any_port.parse().expect("it is an address to listen on")],
         ..node::Config::default()
     };
     config.network = Some(node::config::Network {
-        listen: vec![loopback.parse().expect("it is an address to listen on")],
+        listen: vec![any_port.parse().expect("it is an address to listen on")],
         join: join.map(str::parse).transpose().map_err(|error| unusable(&error))?,
         ..network
     });
@@ -133,6 +144,11 @@ fn serve_node(number: &str, join: Option<&str>, network: node::config::Network) 
         node.run(std::future::pending()).await;
         Ok(())
     })
+}
+
+/// The address of a computer.
+fn address(word: &str) -> Result<IpAddr, BenchError> {
+    word.parse().map_err(|_| BenchError::Unusable(format!("`{word}` is no address of a computer")))
 }
 
 /// The content of a word; `-` means nothing.
@@ -254,5 +270,7 @@ mod tests {
         assert_eq!(error, "there is no role `dance now`");
         let error = play(&sinks("localhost", "f", 3)[..3]).unwrap_err().to_string();
         assert!(error.contains("sinks localhost f"), "{error}");
+        let error = play(&words(["relay-at", "home"])).unwrap_err().to_string();
+        assert_eq!(error, "`home` is no address of a computer");
     }
 }

@@ -43,8 +43,8 @@ impl Launcher {
         Self { core, ..self.clone() }
     }
 
-    /// The same, but inside a network namespace of this machine (`ip netns`), which takes the
-    /// rights for that.
+    /// The same, but inside a network namespace of this machine (`ip netns`), which takes
+    /// administrator rights.
     pub(crate) fn inside(&self, namespace: &str) -> Self {
         let mut arguments: Vec<OsString> = ["netns", "exec", namespace].map(OsString::from).to_vec();
         arguments.push(self.program.clone().into_os_string());

@@ -4,6 +4,8 @@
 //! standard input, answers on its standard output, and ends when the standard input does.
 //! [`play`](mod@crate::play) plays it.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use crate::error::BenchError;
 
 pub(crate) fn relay(onward: Option<&str>, line: Option<&wan::LineSpec>) -> Vec<String> {
@@ -13,12 +15,30 @@ pub(crate) fn relay(onward: Option<&str>, line: Option<&wan::LineSpec>) -> Vec<S
     words
 }
 
-pub(crate) fn node(number: usize, groups: Option<&str>, join: Option<&str>) -> Vec<String> {
-    words(["node", &number.to_string(), groups.unwrap_or("-"), join.unwrap_or("-")])
+/// The relay of a floor between two computers: it listens at `host`.
+pub(crate) fn relay_at(host: IpAddr) -> Vec<String> {
+    words(["relay-at", &host.to_string()])
 }
 
-pub(crate) fn site_node(number: usize, groups: Option<&str>, join: Option<&str>) -> Vec<String> {
-    words(["site-node", &number.to_string(), groups.unwrap_or("-"), join.unwrap_or("-")])
+/// `host`: where it listens; `None`: on loopback.
+pub(crate) fn node(
+    number: usize,
+    host: Option<IpAddr>,
+    groups: Option<&str>,
+    join: Option<&str>,
+) -> Vec<String> {
+    let host = host.unwrap_or(Ipv4Addr::LOCALHOST.into()).to_string();
+    words(["node", &number.to_string(), &host, groups.unwrap_or("-"), join.unwrap_or("-")])
+}
+
+/// The same, in a mesh.
+pub(crate) fn site_node(
+    number: usize,
+    host: Option<IpAddr>,
+    groups: Option<&str>,
+    join: Option<&str>,
+) -> Vec<String> {
+    [&words(["site-node"])[..], &node(number, host, groups, join)[1..]].concat()
 }
 
 pub(crate) fn listener(server: &str, federation: &str) -> Vec<String> {

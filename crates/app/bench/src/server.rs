@@ -3,6 +3,7 @@
 use crate::error::BenchError;
 use crate::groups::Groups;
 use crate::joined::Joined;
+use crate::namespaces::Namespace;
 use crate::process::{Launcher, PATIENCE, Process};
 use crate::role;
 use crate::status::report;
@@ -49,12 +50,13 @@ impl Server {
     /// # Errors
     /// The system cannot start a process.
     pub async fn chain(launcher: &Launcher, nodes: usize) -> Result<Self, BenchError> {
-        Self::network(launcher, nodes, &Joined::Chain, None, &[]).await
+        Self::network(launcher, nodes, &Joined::Chain, None, (&[], &[])).await
     }
 
-    /// Starts `nodes` servers on loopback that are one network, and share `groups` if given. They
-    /// end when this is dropped. Each node is pinned to its core in `cores`, a number among those
-    /// that this process may use, counted modulo their number; a node without one runs on any core.
+    /// Starts `nodes` servers that are one network, and share `groups` if given. They end when this
+    /// is dropped. Each node is pinned to its core in `cores`, a number among those that this process
+    /// may use, counted modulo their number; a node without one runs on any core. Each is in its
+    /// network namespace in `namespaces`; a node without one is on loopback.
     ///
     /// # Errors
     /// The system cannot start a process.
@@ -63,10 +65,14 @@ impl Server {
         nodes: usize,
         joined: &Joined,
         groups: Option<&Groups>,
-        cores: &[usize],
+        (cores, namespaces): (&[usize], &[Namespace]),
     ) -> Result<Self, BenchError> {
+        let launcher_of = |node: usize| {
+            let launcher = launcher.on_core(cores.get(node).copied());
+            namespaces.get(node).map_or(launcher.clone(), |namespace| launcher.inside(&namespace.name))
+        };
         if nodes <= 1 {
-            let launcher = launcher.on_core(cores.first().copied());
+            let launcher = launcher_of(0);
             let (process, words) = launcher.start(&role::server()).await?;
             let address = words.first().cloned().unwrap_or_default();
             return Ok(Self { addresses: vec![address], own: vec![process], links: 0, line: None });
@@ -78,12 +84,12 @@ impl Server {
         for number in 1..=nodes {
             let join = joined.target(number - 1).and_then(|target| links.get(target));
             let (groups, join) = (groups.as_deref(), join.map(String::as_str));
+            let host = namespaces.get(number - 1).map(|namespace| namespace.address);
             let words = match joined {
-                Joined::Mesh => role::site_node(number, groups, join),
-                _ => role::node(number, groups, join),
+                Joined::Mesh => role::site_node(number, host, groups, join),
+                _ => role::node(number, host, groups, join),
             };
-            let launcher = launcher.on_core(cores.get(number - 1).copied());
-            let (process, address, link) = start_node(&launcher, number, &words).await?;
+            let (process, address, link) = start_node(&launcher_of(number - 1), number, &words).await?;
             links.push(link);
             addresses.push(address);
             own.push(process);

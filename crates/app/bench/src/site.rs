@@ -213,7 +213,7 @@ impl Nodes {
         };
         let (mut nodes, mut join) = (Self { processes: Vec::new(), addresses: Vec::new() }, None);
         for number in 1..=count {
-            let words = role::site_node(number, groups.as_deref(), join.as_deref());
+            let words = role::site_node(number, None, groups.as_deref(), join.as_deref());
             let (process, address, links) = start_node(launcher, number, &words).await?;
             join.get_or_insert(links);
             nodes.addresses.push(address);

@@ -483,3 +483,82 @@ fn a_federation_is_measured_and_simulated_from_one_file() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("can only be simulated"), "{said}");
 }
+
+/// A federation of two nodes, each with its federates on a computer of one core.
+fn by_node(name: &str) -> String {
+    let text = "kind = \"federation\"\ntitle = \"by node\"\n\n[nodes]\ncount = 2\n\n\
+        [hosts]\nplacement = \"by-node\"\ncores = 1\npinned = true\n\n[network]\nrate = \"100Gbit/s\"\n\n\
+        [[tasks]]\ntask = \"round-trips\"\nfrom = 0\nto = 1\nsize = \"64B\"\ncount = 20\nwarm_up = 2\n\n\
+        [[tasks]]\ntask = \"flood\"\nfrom = 1\nto = 0\nsize = \"100B\"\ncount = 500\nsubscribers = 2\n";
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, text).expect("the folder is there");
+    path.to_str().expect("the folder is UTF-8").to_owned()
+}
+
+/// Network namespaces, as long as this lives.
+struct Namespaces;
+
+impl Namespaces {
+    /// `None` without the rights for them, or without a core for each.
+    fn new() -> Option<Self> {
+        Self::script("down");
+        let up = Self::script("up").map(|up| (up.status.success(), String::from_utf8_lossy(&up.stderr).into_owned()));
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        if let (Some((true, _)), 2..) = (&up, cores) {
+            return Some(Self);
+        }
+        Self::script("down");
+        eprintln!("SKIPPED, nodes in network namespaces are NOT tested: {cores} core(s); {up:?}");
+        None
+    }
+
+    fn script(what: &str) -> Option<Output> {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../examples/srmp/namespaces.sh");
+        Command::new(script).args([what, "2", "mrtest"]).output().ok()
+    }
+}
+
+impl Drop for Namespaces {
+    fn drop(&mut self) {
+        Self::script("down");
+    }
+}
+
+#[test]
+fn nodes_and_their_federates_are_in_namespaces_of_their_own() {
+    let Some(_namespaces) = Namespaces::new() else { return };
+    let path = by_node("bench-namespaces.toml");
+    let with = |namespaces: &str| {
+        meshrti(&["bench", "federation", &path, "--live", "--sim", "--namespaces", namespaces, "--json"])
+    };
+    let output = with("mrtest1=10.77.0.1,mrtest2=10.77.0.2");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    let both: Value = serde_json::from_slice(&output.stdout).expect("the standard output is one JSON object");
+    let rows = both["rows"].as_array().unwrap();
+    let found: Vec<_> = rows.iter().map(|row| row["what"].as_str().unwrap()).collect();
+    assert_eq!(found, ["p50_us", "p90_us", "p99_us", "reflects_per_s"]);
+    rows.iter().for_each(|row| assert_numbers(row, &["measured", "simulated", "error_ratio"]));
+    // A node cannot listen at the address of another computer.
+    assert_eq!(with("mrtest1=10.77.0.1,mrtest2=10.77.0.1").status.code(), Some(1));
+}
+
+#[test]
+fn wrong_use_of_namespaces_is_told() {
+    let path = by_node("bench-namespaces-wrong.toml");
+    let say = |arguments: &[&str]| {
+        let output = meshrti(arguments);
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let federation = |more: &[&str]| say(&[&["bench", "federation", &path], more].concat());
+    let (code, said) = federation(&["--live", "--namespaces", "a"]);
+    assert!(code == Some(2) && said.contains("expected NAME=ADDRESS"), "{said}");
+    let (code, said) = federation(&["--sim", "--namespaces", "a=10.77.0.1,b=10.77.0.2"]);
+    assert!(code == Some(2) && said.contains("--live"), "{said}");
+    let (code, said) = federation(&["--live", "--namespaces", "a=10.77.0.1"]);
+    assert!(code == Some(2) && said.contains("1 for 2 nodes"), "{said}");
+    let (code, said) = say(&["sim", "calibrate", "--namespaces", "a=10.77.0.1"]);
+    assert!(code == Some(2) && said.contains("at least two"), "{said}");
+    let (code, said) = federation(&["--live"]);
+    assert!(code == Some(2) && said.contains("can only be simulated"), "{said}");
+}

@@ -1,16 +1,19 @@
 //! `meshrti sim calibrate`: measures the costs of steps on this machine, from live runs with 1 to 3
-//! nodes, and tests whether the simulator then predicts runs with 4 to 6.
+//! nodes, and tests whether the simulator then predicts runs with 4 to 6, and runs with nodes on
+//! computers of their own.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use base::stats::median;
 use bench::cores::{Awake, can_pin};
+use bench::namespaces::Namespace;
 use hostsim::fit::{Figures, Fit, fit};
 use hostsim::{Costs, Federation, HostModel};
 use serde_json::{Value, json};
 
-use super::cases::{Case, KNOWN, Length, SIMULATED, UNKNOWN};
+use super::between::{self, Between};
+use super::cases::{Case, KNOWN, Length, SIMULATED, UNKNOWN, by_node};
 use super::rounds::{check_noise, least_disturbed, measure_all};
 use super::{hosts, simulate};
 use console::exit::{Failure, Outcome, Status, block_on, say};
@@ -25,6 +28,7 @@ use experiment::parallel::each_in_parallel;
 #[command(after_help = "\
 Examples:
   meshrti sim calibrate --hosts hosts.toml                                 write the host model
+  meshrti sim calibrate --namespaces a=10.78.0.1,b=10.78.0.2               predict nodes on computers of their own, too
   meshrti sim examples/simulations/federation.toml --hosts hosts.toml      use it")]
 pub(crate) struct Args {
     /// Write the host model to FILE
@@ -39,6 +43,10 @@ pub(crate) struct Args {
     /// Go on although the machine is too noisy
     #[arg(long)]
     noisy: bool,
+    /// Predict nodes on computers of one core each, too, for which these network namespaces stand;
+    /// `examples/srmp/namespaces.sh` makes them
+    #[arg(long, value_name = "NAME=ADDRESS", value_delimiter = ',')]
+    namespaces: Vec<Namespace>,
     #[command(flatten)]
     json: JsonFlag,
 }
@@ -54,11 +62,19 @@ pub(crate) fn run(args: &Args) -> Outcome {
     // Cores are kept awake because their wake-up time varies from one moment to the next, with the
     // machine and, for a virtual one, with its host.
     let awake = Awake::keep();
-    let cases: Vec<Case> = KNOWN.into_iter().chain(UNKNOWN).collect();
+    let mut cases: Vec<Case> = KNOWN.into_iter().chain(UNKNOWN).collect();
     let mut rounds = Vec::new();
+    let mut network = None;
+    between::check(&args.namespaces)?;
     block_on(async {
         check_noise(args.noisy).await?;
-        rounds = measure_all(&cases, args.rounds).await?;
+        if let [near, far, ..] = &args.namespaces[..] {
+            let found = Between::measure([near, far], args.rounds).await?;
+            let nodes = u16::try_from(args.namespaces.len()).unwrap_or(u16::MAX);
+            cases.extend(by_node(nodes, found.ethernet()));
+            network = Some(found);
+        }
+        rounds = measure_all(&cases, args.rounds, &args.namespaces).await?;
         Ok(Status::Done)
     })?;
     let measured: Vec<Figures> = rounds.iter().map(|rounds| least_disturbed(rounds)).collect();
@@ -76,7 +92,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             Line::new(*case, at < KNOWN.len(), (measured, rounds), predicted)
         })
         .collect();
-    let conditions = Conditions { awake: awake.is_ok(), pinned: can_pin() };
+    let conditions = Conditions { awake: awake.is_ok(), pinned: can_pin(), network };
     tell(args, &model, &fit, &lines, (args.rounds, conditions))
 }
 
@@ -86,6 +102,8 @@ struct Conditions {
     awake: bool,
     /// Processes were pinned to cores.
     pinned: bool,
+    /// The network between namespaces, if there are some.
+    network: Option<Between>,
 }
 
 impl Conditions {
@@ -194,6 +212,7 @@ impl Line {
             "size_bytes": self.case.size_bytes,
             "subscribers": self.case.subscribers(),
             "multicast": self.case.is_multicast(),
+            "by_node": self.case.is_by_node(),
             "what": self.unit(),
             "measured": self.measured,
             "measured_median": self.middle,
@@ -243,6 +262,13 @@ fn error_to_medians(lines: &[Line]) -> f64 {
     median(predicted.map(|line| (line.predicted / line.middle - 1.0).abs()).collect()).unwrap_or(0.0)
 }
 
+/// The median and the greatest error of these lines.
+fn median_and_worst<'a>(lines: impl Iterator<Item = &'a Line>) -> (f64, f64) {
+    let errors: Vec<f64> = lines.map(|line| line.error().abs()).collect();
+    let worst = errors.iter().copied().fold(0.0, f64::max);
+    (median(errors).unwrap_or(0.0), worst)
+}
+
 /// Prints and writes the results. Bad news if the predictions are not good.
 fn tell(
     args: &Args,
@@ -251,13 +277,11 @@ fn tell(
     lines: &[Line],
     (rounds, conditions): (u8, Conditions),
 ) -> Outcome {
-    let errors: Vec<f64> = lines.iter().filter(|line| !line.known).map(|line| line.error().abs()).collect();
-    let worst = errors.iter().copied().fold(0.0, f64::max);
-    let middle = median(errors).unwrap_or(0.0);
+    let (middle, worst) = median_and_worst(lines.iter().filter(|line| !line.known));
     let of_medians = error_to_medians(lines);
     let good = middle < MEDIAN_MAX && worst < WORST_MAX;
     let text = write_hosts(args, model)?;
-    let notes = [
+    let mut notes = vec![
         conditions.note(),
         format!(
             "costs were fitted to runs with 1 to 3 nodes: error {:.1} % (root of the mean square), {} steps, the best of {rounds} rounds",
@@ -265,7 +289,7 @@ fn tell(
             fit.steps
         ),
         format!(
-            "predictions of runs with 4 to 6 nodes: error {:.1} % (median), {:.1} % (worst), to the best round of each; {:.1} % (median) to \
+            "predictions: error {:.1} % (median), {:.1} % (worst), to the best round of each; {:.1} % (median) to \
              the median round: {}",
             100.0 * middle,
             100.0 * worst,
@@ -278,6 +302,15 @@ fn tell(
         ),
     ];
     let mut report = Report::new("sim calibrate", 1);
+    if let Some(network) = conditions.network {
+        let (middle, worst) = median_and_worst(lines.iter().filter(|line| line.case.is_by_node()));
+        notes.push(network.note());
+        notes.push(format!(
+            "predictions of nodes on computers of their own, by node: error {:.1} % (median), {:.1} % (worst), to the best round of each",
+            100.0 * middle,
+            100.0 * worst
+        ));
+    }
     lines.iter().for_each(|line| report.row(line.row()));
     let costs: serde_json::Map<String, Value> = Costs::NAMES
         .into_iter()

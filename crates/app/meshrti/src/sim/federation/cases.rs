@@ -44,18 +44,21 @@ pub(super) struct Case {
     pub(super) nodes: u16,
     pub(super) size_bytes: u32,
     kind: Kind,
+    /// The network between the computers of nodes that have one of their own; `None`: all is on one
+    /// computer.
+    network: Option<Ethernet>,
 }
 
 pub(super) const fn trips(nodes: u16, size_bytes: u32) -> Case {
-    Case { nodes, size_bytes, kind: Kind::Trips }
+    Case { nodes, size_bytes, kind: Kind::Trips, network: None }
 }
 
 pub(super) const fn flood(nodes: u16, size_bytes: u32, subscribers: u32) -> Case {
-    Case { nodes, size_bytes, kind: Kind::Flood(subscribers) }
+    Case { nodes, size_bytes, kind: Kind::Flood(subscribers), network: None }
 }
 
 pub(super) const fn site(nodes: u16, size_bytes: u32) -> Case {
-    Case { nodes, size_bytes, kind: Kind::Site }
+    Case { nodes, size_bytes, kind: Kind::Site, network: None }
 }
 
 /// The cases to which costs are fitted.
@@ -99,8 +102,15 @@ pub(super) const UNKNOWN: [Case; 15] = [
     site(6, 512),
 ];
 
+/// Further cases that are predicted: a chain of so many nodes, each on a computer of its own with
+/// one core, and with its federates.
+pub(super) fn by_node(nodes: u16, network: Ethernet) -> [Case; 4] {
+    [trips(nodes, 64), trips(nodes, 8_192), flood(nodes, 64, 1), flood(nodes, 512, 1)]
+        .map(|case| Case { network: Some(network), ..case })
+}
+
 impl Case {
-    /// The federation of the case, on these hosts.
+    /// The federation of the case, on these hosts. Nodes on computers of their own have one core.
     pub(super) fn federation(self, hosts: HostModel, length: Length) -> Federation {
         let Length { trips: (count, warm_up), updates, paced } = length;
         let last = self.nodes - 1;
@@ -114,6 +124,7 @@ impl Case {
                 (task, (Joined::Mesh, Some(multicast), (1..=last).collect()))
             }
         };
+        let hosts = HostModel { cores: self.network.map_or(hosts.cores, |_| 1), ..hosts };
         Federation {
             nodes: self.nodes,
             joined,
@@ -121,9 +132,9 @@ impl Case {
             work: vec![Work { task, size_bytes: self.size_bytes, from: 0, to }],
             workloads: Vec::new(),
             hosts,
-            placement: Placement::Together,
+            placement: self.network.map_or(Placement::Together, |_| Placement::ByNode),
             pinned: true,
-            ethernet: Ethernet::GIGABIT,
+            ethernet: self.network.unwrap_or(Ethernet::GIGABIT),
             seed: Seed(1),
         }
     }
@@ -131,12 +142,18 @@ impl Case {
     /// The name of the case, for people.
     pub(super) fn name(self) -> String {
         let size = size::name(self.size_bytes as usize);
-        match self.kind {
+        let name = match self.kind {
             Kind::Trips => format!("round trips, {size}"),
             Kind::Flood(1) => format!("flood, {size}"),
             Kind::Flood(subscribers) => format!("flood, {size}, {subscribers} subscribers"),
             Kind::Site => format!("multicast group, {size}"),
-        }
+        };
+        if self.is_by_node() { name + ", by node" } else { name }
+    }
+
+    /// Each node has a computer of its own.
+    pub(super) fn is_by_node(self) -> bool {
+        self.network.is_some()
     }
 
     /// The number of subscribers of a flood.
@@ -171,8 +188,17 @@ mod tests {
             for length in [LIVE, SIMULATED] {
                 case.federation(HostModel::EXAMPLE, length).check().unwrap();
             }
-            let plan = live_plan(&case.federation(HostModel::EXAMPLE, LIVE)).unwrap();
+            let plan = live_plan(&case.federation(HostModel::EXAMPLE, LIVE), &[]).unwrap();
             assert_eq!(plan.nodes, usize::from(case.nodes));
+        }
+        for case in by_node(2, Ethernet::GIGABIT) {
+            let federation = case.federation(HostModel::EXAMPLE, SIMULATED);
+            federation.check().unwrap();
+            assert_eq!((federation.hosts.cores, federation.placement), (1, Placement::ByNode));
+            let of_same = |known: &&Case| {
+                (known.nodes, known.size_bytes, known.kind) == (2, case.size_bytes, case.kind)
+            };
+            assert_eq!(KNOWN.iter().filter(of_same).count(), 0, "{} is fitted to", case.name());
         }
         assert!(KNOWN.iter().all(|case| case.nodes <= 3) && UNKNOWN.iter().all(|case| case.nodes >= 4));
     }

@@ -117,6 +117,8 @@ struct Hosts {
     /// Each process stays on one core.
     #[serde(default)]
     pinned: bool,
+    /// Cores of each computer, in place of those of the host model.
+    cores: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -256,6 +258,7 @@ impl Scenario {
             Some(path) => hosts::read(&path)?,
             None => HostModel::EXAMPLE,
         };
+        let hosts = HostModel { cores: self.hosts.cores.unwrap_or(hosts.cores), ..hosts };
         let mut workloads = Vec::new();
         let work =
             self.tasks.iter().map(|task| task.work(folder, &mut workloads)).collect::<Result<_, _>>()?;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use base::Seed;
 use bench::cores::Awake;
 use bench::federation::{Measured, measure};
+use bench::namespaces::Namespace;
 use hostsim::{Carried, Federation, Report as Simulated, Task};
 use serde_json::{Value, json};
 
@@ -26,7 +27,9 @@ use console::table::{Table, figure, or_dash};
 Examples:
   meshrti bench federation examples/simulations/federation.toml          what this machine does
   meshrti bench federation mine.toml --sim --hosts hosts.toml            and what the simulator says of it
-  meshrti sim calibrate --hosts hosts.toml                               where the host model comes from")]
+  meshrti sim calibrate --hosts hosts.toml                               where the host model comes from
+  meshrti bench federation mine.toml --live --namespaces a=10.78.0.1,b=10.78.0.2
+                                                                         with `placement = \"by-node\"`")]
 pub(crate) struct LiveArgs {
     /// A scenario file with `kind = "federation"`
     #[arg(value_name = "FILE")]
@@ -43,6 +46,9 @@ pub(crate) struct LiveArgs {
     /// The host model of the simulator, in place of that of the file
     #[arg(long, value_name = "FILE", requires = "sim")]
     hosts: Option<PathBuf>,
+    /// Network namespaces that stand for the computers of the nodes, which `examples/srmp/namespaces.sh` makes
+    #[arg(long, value_name = "NAME=ADDRESS", value_delimiter = ',', requires = "live")]
+    namespaces: Vec<Namespace>,
     #[command(flatten)]
     json: JsonFlag,
 }
@@ -62,7 +68,7 @@ pub(crate) async fn run_live(args: &LiveArgs) -> Outcome {
         let _awake = args.awake.then(Awake::keep).transpose().map_err(|error| {
             Failure::bad_news(format_args!("--awake: the system does not let us keep cores awake: {error}"))
         })?;
-        let plan = live_plan(&federation).map_err(wrong)?;
+        let plan = live_plan(&federation, &args.namespaces).map_err(wrong)?;
         Some(Box::pin(measure(&launcher()?, &plan)).await.map_err(failure)?)
     } else {
         None

@@ -1,5 +1,6 @@
 //! Scenario files of whole federations: nodes and federates as processes of simulated computers, or of this machine.
 
+mod between;
 pub(super) mod calibrate;
 mod cases;
 mod file;

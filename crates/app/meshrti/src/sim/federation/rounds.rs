@@ -3,6 +3,7 @@
 
 use base::stats::median;
 use bench::federation::measure;
+use bench::namespaces::Namespace;
 use hostsim::HostModel;
 use hostsim::fit::Figures;
 
@@ -19,10 +20,12 @@ const ATTEMPTS: u32 = 3;
 const NOISE_RUNS: usize = 7;
 const NOISE_MAX: f64 = 0.15;
 
-/// One run, once more if it fails.
-async fn one(case: &Case) -> Result<Figures, Failure> {
+/// One run, once more if it fails. Nodes on computers of their own are in `namespaces`.
+async fn one(case: &Case, namespaces: &[Namespace]) -> Result<Figures, Failure> {
     let launcher = launcher()?;
-    let plan = live_plan(&case.federation(HostModel::EXAMPLE, LIVE)).map_err(Failure::bad_news)?;
+    let namespaces = if case.is_by_node() { namespaces } else { &[] };
+    let federation = case.federation(HostModel::EXAMPLE, LIVE);
+    let plan = live_plan(&federation, namespaces).map_err(Failure::bad_news)?;
     let mut attempt = 1;
     loop {
         match Box::pin(measure(&launcher, &plan)).await {
@@ -45,7 +48,7 @@ pub(super) async fn check_noise(noisy: bool) -> Result<(), Failure> {
     let mut times = Vec::new();
     for run in 0..NOISE_RUNS {
         progress.at(run as u64, NOISE_RUNS as u64);
-        times.extend(one(&KNOWN[0]).await?.p50_us);
+        times.extend(one(&KNOWN[0], &[]).await?.p50_us);
     }
     let spread = spread(&times);
     if spread <= NOISE_MAX || noisy {
@@ -67,15 +70,19 @@ fn spread(times: &[f64]) -> f64 {
 }
 
 /// Measures all cases in turn, `rounds` times, so that other work of the machine affects all of
-/// them alike. Returns all rounds of each.
-pub(super) async fn measure_all(cases: &[Case], rounds: u8) -> Result<Vec<Vec<Figures>>, Failure> {
+/// them alike. Returns all rounds of each. Nodes on computers of their own are in `namespaces`.
+pub(super) async fn measure_all(
+    cases: &[Case],
+    rounds: u8,
+    namespaces: &[Namespace],
+) -> Result<Vec<Vec<Figures>>, Failure> {
     let mut progress = Progress::new("measuring");
     let mut found: Vec<Vec<Figures>> = vec![Vec::new(); cases.len()];
     let all = cases.len() as u64 * u64::from(rounds);
     for round in 0..u64::from(rounds) {
         for (at, case) in cases.iter().enumerate() {
             progress.at(round * cases.len() as u64 + at as u64, all);
-            found[at].push(one(case).await?);
+            found[at].push(one(case, namespaces).await?);
         }
     }
     Ok(found)

@@ -37,7 +37,7 @@ fn a_file_is_a_federation_and_a_plan() {
     assert_eq!(federation.hosts, HostModel::EXAMPLE);
     let trips = Task::RoundTrips { count: 100, warm_up: 50 };
     assert_eq!(federation.work[0], Work { task: trips, size_bytes: 64, from: 1, to: vec![2] });
-    let plan = live_plan(&federation).unwrap();
+    let plan = live_plan(&federation, &[]).unwrap();
     assert_eq!(plan.nodes, 3);
     let flood = live::Task::Flood { count: 1_000, subscribers: 5 };
     assert_eq!(plan.work[1], live::Work { task: flood, size: 1_024, from: 0, to: vec![2] });
@@ -48,7 +48,7 @@ fn a_tree_has_layers() {
     let tree = TEXT.replace("count = 3\njoined = \"star\"", "joined = \"tree\"\nlayers = [1, 3]");
     let federation = federation(&tree).unwrap();
     assert_eq!((federation.nodes, &federation.joined), (5, &Joined::Tree([1, 3].into())));
-    assert_eq!(live_plan(&federation).unwrap().joined, bench::Joined::Tree([0, 1, 1, 1].into()));
+    assert_eq!(live_plan(&federation, &[]).unwrap().joined, bench::Joined::Tree([0, 1, 1, 1].into()));
     let say = |from: &str, to: &str| super::tests::federation(&tree.replacen(from, to, 1)).unwrap_err();
     assert!(say("layers = [1, 3]", "").contains("`layers` is missing"));
     assert!(say("[1, 3]", "[1, 3]\ncount = 5").contains("leave `count` out"));
@@ -70,7 +70,13 @@ fn computers_of_their_own_need_a_network() {
         (federation.ethernet.rate, federation.ethernet.propagation.as_nanos()),
         (10_000_000_000, 2_000)
     );
-    assert!(live_plan(&federation).unwrap_err().contains("one computer"));
+    assert_eq!(federation.hosts.cores, HostModel::EXAMPLE.cores);
+    assert!(live_plan(&federation, &[]).unwrap_err().contains("one computer"));
+    let cores = |count: &str| {
+        super::tests::federation(&network.replace("by-node\"\n", &format!("by-node\"\ncores = {count}\n")))
+    };
+    assert_eq!(cores("1").unwrap().hosts, HostModel { cores: 1, ..HostModel::EXAMPLE });
+    assert!(cores("0").unwrap_err().contains("`cores` is 0"));
     let alone = TEXT.to_owned() + "\n[network]\nrate = \"10Gbit/s\"\n";
     assert!(Scenario::parse(&alone).unwrap_err().contains("leave it out"));
 }
@@ -92,7 +98,7 @@ fn mistakes_are_reported() {
     let entity_task = Task::Entities { workload: 0, run: two_seconds, subscribers: 1 };
     let of_entities = federation(&entities).unwrap();
     assert_eq!((of_entities.work[0].task, of_entities.workloads[0].objects()), (entity_task, 9));
-    let plan = live_plan(&of_entities).unwrap();
+    let plan = live_plan(&of_entities, &[]).unwrap();
     let live::Task::Entities { objects, script, subscribers } = &plan.work[0].task else {
         panic!("{plan:?}")
     };
@@ -105,7 +111,7 @@ fn mistakes_are_reported() {
     let paced = TEXT.replace("task = \"flood\"", "task = \"paced\"\nmean_gap = \"0us\"");
     assert!(federation(&paced).unwrap_err().contains("`mean_gap` is zero"));
     let paced = federation(&paced.replace("\"0us\"", "\"20us\"")).unwrap();
-    let plan = live_plan(&paced).unwrap();
+    let plan = live_plan(&paced, &[]).unwrap();
     let live::Task::Entities { objects: 1, script: last, .. } = &plan.work.last().unwrap().task else {
         panic!("{plan:?}")
     };
@@ -131,11 +137,11 @@ fn nodes_share_groups_and_several_listen() {
     let share = netmodel::units::parse_share("7%").unwrap();
     assert_eq!(all.multicast, Some(Multicast { groups: 3, rate_min: 20_000_000, loss: share }));
     assert_eq!(all.work[1].to, [2, 1]);
-    let plan = live_plan(&all).unwrap();
+    let plan = live_plan(&all, &[]).unwrap();
     let groups = plan.groups.unwrap();
     assert_eq!((groups.count, groups.rate_min, groups.loss), (3, Some(20_000_000), 0.07));
     assert_eq!(plan.work[1].to, [2, 1]);
-    assert!(live_plan(&federation(TEXT).unwrap()).unwrap().groups.is_none());
+    assert!(live_plan(&federation(TEXT).unwrap(), &[]).unwrap().groups.is_none());
 
     let say = |text: &str| federation(text).unwrap_err();
     assert!(say(&with("group = 3")).contains("unknown field `group`"));

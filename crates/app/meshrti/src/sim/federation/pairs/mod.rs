@@ -235,7 +235,11 @@ impl Cell {
         rows: &mut Vec<Row>,
         mut done: impl FnMut(u64),
     ) -> Result<(), Failure> {
-        let plans = self.federations.iter().map(live_plan).collect::<Result<Vec<_>, _>>();
+        let plans = self
+            .federations
+            .iter()
+            .map(|federation| live_plan(federation, &[]))
+            .collect::<Result<Vec<_>, _>>();
         let plans = plans.map_err(Failure::bad_news)?;
         let Some(first) = plans.first() else { return Ok(()) };
         done(0);
