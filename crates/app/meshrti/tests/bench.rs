@@ -502,7 +502,8 @@ impl Namespaces {
     /// `None` without the rights for them, or without a core for each.
     fn new() -> Option<Self> {
         Self::script("down");
-        let up = Self::script("up").map(|up| (up.status.success(), String::from_utf8_lossy(&up.stderr).into_owned()));
+        let up = Self::script("up")
+            .map(|up| (up.status.success(), String::from_utf8_lossy(&up.stderr).into_owned()));
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         if let (Some((true, _)), 2..) = (&up, cores) {
             return Some(Self);

@@ -66,7 +66,7 @@ impl Between {
         Ok(all)
     }
 
-    /// What the network adds to a way of a small message, and to a byte, each in nanoseconds.
+    /// The time that the network adds to the way of a small message, and to a byte, in nanoseconds.
     fn added_ns(&self) -> [f64; 2] {
         let of = |size: usize| (self.network_us[size] - self.loopback_us[size]) * 1e3 / 2.0;
         let bytes = (SIZES[1] - SIZES[0]) as f64;
