@@ -60,12 +60,15 @@ fn small_exercises_are_what_they_were() {
         "tree_p50_ms",
         "mesh_of_sites_p50_ms",
         "mesh_p50_ms",
+        "on_demand_p50_ms",
         "tree_p99_ms",
         "mesh_of_sites_p99_ms",
         "mesh_p99_ms",
+        "on_demand_p99_ms",
     ];
     is_golden("juo-small-latency.csv", &csv(&columns, &[only(&reports[0], "latency")]));
     traffic_through_norfolk(&reports[0]);
+    links_on_demand(&reports[0]);
 }
 
 /// Section 3 of the paper: from Maui to San Diego by Norfolk, or directly.
@@ -83,6 +86,20 @@ fn traffic_through_norfolk(report: &Value) {
     assert!(number(line, "mesh_of_sites_mbit_per_s") > 0.0, "{line}");
     let norfolk = rows(report, "sites").into_iter().find(|row| row["site"] == "NORFOLK").expect("a site");
     assert!(number(norfolk, "tree_mbit_per_s") > number(norfolk, "mesh_of_sites_mbit_per_s"), "{norfolk}");
+}
+
+/// Section 5 of the paper: sites that link to each other by themselves do as well as those that are
+/// linked by hand.
+fn links_on_demand(report: &Value) {
+    let links = rows(report, "cross-links");
+    let [links] = links[..] else { panic!("one run is on demand: {links:?}") };
+    let keys = ["opened", "closed", "up", "path_changes", "duplicates", "left"];
+    assert_eq!(keys.map(|key| number(links, key)), [3.0, 0.0, 3.0, 0.0, 0.0, 0.0], "{links}");
+    let ratios = rows(report, "ratios");
+    assert_eq!(ratios.len(), 2 * 16 + 4, "latencies of all pairs of sites, and loads");
+    assert!(ratios.iter().all(|row| (0.9..1.1).contains(&number(row, "ratio"))), "{ratios:?}");
+    let notes = report["notes"].to_string();
+    assert!(notes.contains("within 10 % of the mesh that is wired by hand") && !notes.contains("NOT within"));
 }
 
 #[test]
@@ -126,7 +143,7 @@ fn exercises_have_tables_and_charts() {
     let path = folder.to_str().expect("plain");
     let report = report(&["juo", "--nodes", "48", "--seconds", "1", "--csv", path, "--plots", path]);
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("it was written");
-    for table in ["exercise", "hosts", "lines", "sites", "latency"] {
+    for table in ["exercise", "hosts", "lines", "sites", "latency", "cross-links", "ratios"] {
         assert_eq!(read(&format!("{table}.csv")).lines().count() - 1, rows(&report, table).len(), "{table}");
     }
     for chart in ["latency-cdf", "sites"] {

@@ -40,7 +40,7 @@ pub enum Command {
     RouterFloods(FloodsArgs),
     /// Router paper, section 4: one exchange at a time, over a tree and a mesh
     RouterLatency(LatencyArgs),
-    /// Simulators at sites over a WAN, as a tree and as a mesh (JUO)
+    /// Simulators at sites over a WAN: tree, meshes, links on demand (JUO)
     Juo(ExerciseArgs),
     /// 50,000 and 100,000 vehicles on 1,904 processors (SF Express)
     Sfexpress(ExerciseArgs),

@@ -15,6 +15,9 @@ pub enum Joined {
     /// A triad in place of the top router of each site, linked to every other triad, with the tree
     /// of its site below it.
     MeshOfSites,
+    /// The same hosts as in a mesh of sites, but the triads are linked by the product's overlay and
+    /// not by hand: all to that of the first site, and to each other while there is traffic for it.
+    OnDemand,
 }
 
 impl Joined {
@@ -24,6 +27,7 @@ impl Joined {
             Joined::Tree => "tree",
             Joined::Mesh => "mesh",
             Joined::MeshOfSites => "mesh-of-sites",
+            Joined::OnDemand => "on-demand",
         }
     }
 }
@@ -73,6 +77,8 @@ pub(super) struct Layout {
     pub(super) parts: Vec<Part>,
     /// The first router with a simulator behind it; all later ones have one too.
     pub(super) first_seat: usize,
+    /// Sites whose triads may be linked although no edge says so.
+    on_demand: usize,
 }
 
 /// Number of routers on each level of a site's tree, leaf routers last.
@@ -95,9 +101,16 @@ impl Layout {
         let triads = match joined {
             Joined::Tree => 0,
             Joined::Mesh => widths.iter().filter_map(|widths| widths.last()).sum(),
-            Joined::MeshOfSites => sites.len(),
+            _ => sites.len(),
         };
-        let mut layout = Self { topology: topology::mesh(triads), parts: Vec::new(), first_seat: 0 };
+        let mut topology = topology::mesh(triads);
+        if joined == Joined::OnDemand {
+            let routers = topology.routers.clone();
+            let is_memory = |edge: &Edge| routers[edge.a.router].process == routers[edge.b.router].process;
+            topology.edges.retain(is_memory);
+        }
+        let on_demand = if joined == Joined::OnDemand { sites.len() } else { 0 };
+        let mut layout = Self { topology, parts: Vec::new(), first_seat: 0, on_demand };
         let mut primaries = std::mem::take(&mut layout.topology.entries).into_iter();
         // The lowest routers of each site so far, which get the next level below them.
         let mut uppers: Vec<Vec<usize>> = vec![Vec::new(); sites.len()];
@@ -105,7 +118,7 @@ impl Layout {
             let count = match joined {
                 Joined::Tree => 0,
                 Joined::Mesh => widths.last().copied().unwrap_or(0),
-                Joined::MeshOfSites => 1,
+                _ => 1,
             };
             for number in 0..count {
                 layout.parts.push(Part { duty: Duty::Triad, number, site });
@@ -166,19 +179,31 @@ impl Layout {
         });
     }
 
-    /// Number of links between hosts.
+    /// Number of links between hosts, without those that an overlay makes.
     pub(super) fn links(&self) -> usize {
         self.topology.edges.iter().filter(|edge| !self.topology.is_memory(edge)).count()
     }
 
-    /// Pairs of different sites with a link between them, the smaller index first, each pair once.
+    /// Largest number of links that overlays make.
+    pub(super) fn on_demand_links(&self) -> usize {
+        self.on_demand * self.on_demand.saturating_sub(1) / 2
+    }
+
+    /// The hosts of triads, by process number.
+    pub(super) fn triads(&self) -> impl Iterator<Item = usize> + '_ {
+        self.parts.iter().enumerate().filter(|(_, part)| part.duty == Duty::Triad).map(|(at, _)| at)
+    }
+
+    /// Pairs of different sites with a link between them, or for which an overlay may make one, the
+    /// smaller index first, each pair once.
     pub(super) fn joined_sites(&self) -> Vec<(usize, usize)> {
         let site = |router: usize| self.parts[self.topology.routers[router].process].site;
         let pairs = self.topology.edges.iter().map(|edge| {
             let (a, b) = (site(edge.a.router), site(edge.b.router));
             (a.min(b), a.max(b))
         });
-        let mut pairs: Vec<_> = pairs.filter(|(a, b)| a != b).collect();
+        let on_demand = (0..self.on_demand).flat_map(|b| (0..b).map(move |a| (a, b)));
+        let mut pairs: Vec<_> = pairs.filter(|(a, b)| a != b).chain(on_demand).collect();
         pairs.sort_unstable();
         pairs.dedup();
         pairs
@@ -233,6 +258,11 @@ mod tests {
             [3, 2, 6 + 4, 24 + 16]
         );
         assert_eq!(wan.joined_sites(), [(0, 1), (0, 2), (1, 2)]);
+        // Without the edges between triads, but with the same hosts.
+        let alone = Layout::draw(&sites(&[120, 80, 3]), Joined::OnDemand, 5, 4);
+        assert_eq!((&alone.parts, alone.first_seat), (&wan.parts, wan.first_seat));
+        assert_eq!(alone.links() + 2 * alone.on_demand_links(), wan.links());
+        assert_eq!((alone.joined_sites(), alone.triads().count()), (wan.joined_sites(), 3));
         let processes: Vec<usize> = wan.topology.routers.iter().map(|place| place.process).collect();
         assert!(processes.is_sorted() && processes.last() == Some(&(wan.parts.len() - 1)));
     }

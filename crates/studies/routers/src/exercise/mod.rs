@@ -5,6 +5,7 @@
 //! vehicles, and a million entities. Each simulator publishes its entities by dead reckoning. The
 //! topic of an update is the cell of the entity, and a simulator subscribes the cells around its
 //! own entities. As the entities move, the simulator changes its interest through the same routers.
+//! Sites may also link [by themselves](Joined::OnDemand), as the paper's section 5 wishes.
 //!
 //! The result is the load of all parts ([`Outcome`]). It shows whether the load of a client and of
 //! a router stays bounded as the exercise grows, and where a tree of routers is not enough. The
@@ -14,6 +15,7 @@
 mod grid;
 mod layout;
 mod message;
+mod on_demand;
 mod outcome;
 mod population;
 mod simulator;
@@ -21,6 +23,7 @@ mod simulator;
 mod tests;
 
 pub use layout::{Duty, Joined};
+pub use on_demand::CrossLinkFigures;
 pub use outcome::{Client, Level, LineLoad, Outcome, Part, Spread, Way};
 pub use population::{Placement, Population};
 
@@ -31,7 +34,8 @@ use base::{Moment, Seed};
 use layout::Layout;
 use netsim::cluster::{Cluster, Line, SiteId};
 use outcome::Seen;
-use simulator::{Common, Seat, Simulator};
+use overlay::OnDemand;
+use simulator::{Common, Phases, Seat, Simulator};
 use std::time::Duration;
 
 /// A site with simulators and their routers.
@@ -69,6 +73,8 @@ pub struct Exercise {
     pub population: Population,
     /// Hosts and the networks of sites.
     pub hardware: Hardware,
+    /// When triads link to each other; for [`Joined::OnDemand`] only.
+    pub on_demand: OnDemand,
     /// Time from the first updates to the beginning of the measurement.
     pub settle: Duration,
     /// Length of the measurement.
@@ -77,7 +83,8 @@ pub struct Exercise {
     pub seed: Seed,
 }
 
-/// Start of the updates. Interest must have spread through the network by then.
+/// Start of the updates over links that are there from the beginning. Interest must have spread
+/// through the network by then. Links on demand need some seconds more.
 pub const START: Moment = Moment::from_millis(1_500);
 /// Maximum number of simulators of an exercise.
 pub const SIMULATORS_MAX: usize = 20_000;
@@ -124,9 +131,12 @@ pub enum ExerciseError {
     },
     /// Interest did not spread before the start.
     #[error(
-        "interest is not known everywhere {START} s after the beginning: the network is too slow for so much of it"
+        "interest is not known everywhere {start} s after the beginning: the network is too slow for so much of it"
     )]
-    Unsettled,
+    Unsettled {
+        /// When updates should have begun.
+        start: Moment,
+    },
     /// The network failed before the start, or a router rejected a call.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -182,7 +192,15 @@ impl Exercise {
         )?;
         range("the heartbeat in seconds", 1e-3, hour, population.heartbeat.as_secs_f64())?;
         range("the time to settle in seconds", 0.0, hour, self.settle.as_secs_f64())?;
-        range("the time that is counted in seconds", 1e-3, hour, self.window.as_secs_f64())
+        range("the time that is counted in seconds", 1e-3, hour, self.window.as_secs_f64())?;
+        let OnDemand { above, below, window, idle_after } = self.on_demand;
+        if below > above {
+            let what = "the rate in kbit/s below which a cross link is closed";
+            let kbit = |bytes: u64| bytes as f64 * 8e-3;
+            return Err(ExerciseError::Range { what, min: 0.0, max: kbit(above), got: kbit(below) });
+        }
+        range("the window of rates on demand in seconds", 0.01, hour, window.as_secs_f64())?;
+        range("the time until an idle cross link is closed in seconds", 0.0, hour, idle_after.as_secs_f64())
     }
 
     fn layout(&self) -> Result<Layout, ExerciseError> {
@@ -216,7 +234,8 @@ impl Exercise {
     /// As for [`Exercise::check`].
     pub fn memory_bytes(&self) -> Result<u64, ExerciseError> {
         let layout = self.layout()?;
-        let (links, hosts) = (layout.links() as u64, layout.parts.len() as u64);
+        let links = (layout.links() + layout.on_demand_links()) as u64;
+        let hosts = layout.parts.len() as u64;
         // A mesh is assumed to carry the load. Updates that a tree cannot carry wait until the end
         // of the run; an overload is assumed to be observed for a short time only.
         let counted = (self.settle + self.window).min(OVERLOADED_FOR).as_secs_f64();
@@ -242,19 +261,23 @@ const OVERLOADED_FOR: Duration = Duration::from_secs(10);
 
 fn build(exercise: &Exercise, layout: &Layout) -> Result<Cluster<Station<Simulator>>, RunError> {
     let Exercise { population, hardware, seed, .. } = exercise;
-    let counted_from = START + exercise.settle;
     let (simulators, sites) = (exercise.simulators(), exercise.sites.len());
     let units = population.units(simulators, *seed);
-    let common = Common::of(population, counted_from);
+    let common = Common::of(population, exercise.phases());
     let parts = &layout.parts;
     let first = parts.len() - simulators;
-    let settings = Settings { pipe: &hardware.pipe, pipe_work: hardware.memory_pipe, seed: *seed };
+    let cross_links = exercise.joined == Joined::OnDemand;
+    let settings =
+        Settings { pipe: &hardware.pipe, pipe_work: hardware.memory_pipe, seed: *seed, cross_links };
     let site = |number: usize| u16::try_from(number).expect("fewer than 64 sites");
-    let stations = assemble(&layout.topology, layout.first_seat, &settings, |number, router| {
+    let mut stations = assemble(&layout.topology, layout.first_seat, &settings, |number, router| {
         let at = site(parts[first + number].site);
         let seat = Seat { number, of: simulators, site: at, sites, unit: units[number] };
         Simulator::new(population, common.clone(), seat, *seed, router)
     })?;
+    if cross_links {
+        on_demand::join(exercise, layout, &mut stations)?;
+    }
     let mut cluster = Cluster::new(hardware.ethernet);
     for Lines { between: (a, b), line } in &exercise.lines {
         for (from, to) in [(*a, *b), (*b, *a)] {
@@ -268,32 +291,47 @@ fn build(exercise: &Exercise, layout: &Layout) -> Result<Cluster<Station<Simulat
     Ok(cluster)
 }
 
-/// Runs an exercise to the end of its measurement. `observe` receives the fraction that is done,
-/// from 0 to 1, and may stop the run by returning false; the outcome then covers the time until the
-/// stop.
+/// Runs an exercise to the end of its measurement, and of the rest after it, if any. `observe`
+/// receives the fraction that is done, from 0 to 1, and may stop the run by returning false; the
+/// outcome then covers the time until the stop.
 ///
 /// # Errors
 /// [`ExerciseError`]: the settings are invalid, or the network cannot start. A network that breaks
 /// down under its load is an outcome, not an error.
-pub fn run(exercise: &Exercise, mut observe: impl FnMut(f64) -> bool) -> Result<Outcome, ExerciseError> {
+pub fn run(exercise: &Exercise, observe: impl FnMut(f64) -> bool) -> Result<Outcome, ExerciseError> {
+    execute(exercise, observe).map(|(outcome, _)| outcome)
+}
+
+/// Runs an exercise. Returns its outcome, and the network at its end.
+fn execute(
+    exercise: &Exercise,
+    mut observe: impl FnMut(f64) -> bool,
+) -> Result<(Outcome, Cluster<Station<Simulator>>), ExerciseError> {
     let layout = exercise.layout()?;
     let mut cluster = build(exercise, &layout)?;
-    let counted_from = START + exercise.settle;
+    let Phases { warm_from, counted_from, .. } = exercise.phases();
     let end = counted_from + exercise.window;
-    let (mut seen, mut broken) = (None, None);
-    for stop in [START, counted_from, end] {
-        match run_until(&mut cluster, stop, end, &mut observe) {
+    let last = end + exercise.rest();
+    let (mut seen, mut broken, mut is_whole) = (None, None, true);
+    for stop in [warm_from, counted_from, end] {
+        match run_until(&mut cluster, stop, last, &mut observe) {
             Ok(true) => {}
-            Ok(false) => break,
+            Ok(false) => {
+                is_whole = false;
+                break;
+            }
             // A link whose ends have no time for signs of life is overloaded.
-            Err(error @ RunError::LinkLost { .. }) if cluster.now() > START => {
-                broken = Some(error);
+            Err(error @ RunError::LinkLost { .. }) if cluster.now() > warm_from => {
+                (broken, is_whole) = (Some(error), false);
                 break;
             }
             Err(error) => return Err(error.into()),
         }
-        if stop == START && cluster.hosts().any(|host| cluster.backlog(host)[0] > UNSETTLED) {
-            return Err(ExerciseError::Unsettled);
+        if stop == warm_from {
+            let is_busy = cluster.hosts().any(|host| cluster.backlog(host)[0] > UNSETTLED);
+            if is_busy || !on_demand::is_complete(&cluster) {
+                return Err(ExerciseError::Unsettled { start: warm_from });
+            }
         }
         if stop == counted_from {
             seen = Some(Seen::of(&cluster, exercise));
@@ -302,10 +340,25 @@ pub fn run(exercise: &Exercise, mut observe: impl FnMut(f64) -> bool) -> Result<
     let before = seen.unwrap_or_else(|| Seen::of(&cluster, exercise));
     let after = Seen::of(&cluster, exercise);
     let broken = broken.map(|error| error.to_string());
-    Ok(outcome::between(exercise, &layout, &cluster, &before, &after, broken))
+    let mut outcome = outcome::between(exercise, &layout, &cluster, &before, &after, broken);
+    if let Some(figures) = &mut outcome.cross_links {
+        if is_whole {
+            match run_until(&mut cluster, last, last, &mut observe) {
+                Ok(true) => {
+                    let counts = on_demand::counts(&cluster);
+                    figures.left = Some(counts.opened - counts.closed);
+                }
+                Ok(false) => {}
+                Err(error) => outcome.broken = Some(error.to_string()),
+            }
+        }
+        figures.duplicates = on_demand::duplicates(&cluster);
+        (outcome.events, outcome.digest) = (cluster.events(), cluster.digest());
+    }
+    Ok((outcome, cluster))
 }
 
-/// Runs until `stop`. Returns false if `observe` stopped the run before.
+/// Runs until `stop` on the way to `end`. Returns false if `observe` stopped the run before.
 fn run_until(
     cluster: &mut Cluster<Station<Simulator>>,
     stop: Moment,

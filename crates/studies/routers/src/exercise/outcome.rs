@@ -1,8 +1,10 @@
 //! The outcome of an exercise: the load of clients, routers and lines between two moments.
 
 use super::layout::{Duty, Layout};
+use super::on_demand::{self, CrossLinkFigures};
 use super::simulator::{Counts, Simulator};
-use super::{Exercise, Station};
+use super::{Exercise, Joined, Station};
+use crate::routers::cross_links::CrossLinkCounts;
 use base::Moment;
 use base::stats::Histogram;
 use netsim::cluster::{Cluster, PortStats, SiteId};
@@ -104,7 +106,7 @@ pub struct LineLoad {
 pub struct Outcome {
     /// Length of the measurement: the whole window, unless the run was stopped or broke.
     pub counted: Duration,
-    /// Number of links between hosts.
+    /// Number of links between hosts, without those that overlays make.
     pub links: usize,
     /// Updates per second that all simulators sent.
     pub updates_per_s: f64,
@@ -126,6 +128,8 @@ pub struct Outcome {
     /// receiver. Covers updates that were sent and delivered during the measurement; under overload
     /// these are only the fast ones.
     pub latency: Vec<Vec<Histogram>>,
+    /// The cross links that overlays made; `None` where all links are wired.
+    pub cross_links: Option<CrossLinkFigures>,
     /// The reason why the run broke before its end; `None` if it did not.
     pub broken: Option<String>,
     /// Events of the simulation.
@@ -179,6 +183,7 @@ pub(super) struct Seen {
     at: Moment,
     hosts: Vec<Host>,
     lines: BTreeMap<(usize, usize), (PortStats, Duration)>,
+    cross_links: CrossLinkCounts,
 }
 
 fn on_wire(bytes: u64, rate: u64) -> Duration {
@@ -213,7 +218,12 @@ impl Seen {
             [(a, b), (b, a)]
         });
         let lines = pairs.filter_map(|(a, b)| Some(((a, b), cluster.line(site(a), site(b))?)));
-        Self { at: cluster.now(), hosts: cluster.hosts().map(host).collect(), lines: lines.collect() }
+        Self {
+            at: cluster.now(),
+            hosts: cluster.hosts().map(host).collect(),
+            lines: lines.collect(),
+            cross_links: on_demand::counts(cluster),
+        }
     }
 }
 
@@ -280,6 +290,8 @@ pub(super) fn between(
         levels: levels(exercise, layout, before, after),
         lines: lines(exercise, before, after),
         latency,
+        cross_links: (exercise.joined == Joined::OnDemand)
+            .then(|| on_demand::figures(exercise, before.cross_links, after.cross_links)),
         broken,
         events: cluster.events(),
         digest: cluster.digest(),
@@ -313,9 +325,10 @@ fn levels(exercise: &Exercise, layout: &Layout, before: &Seen, after: &Seen) -> 
                 way(name, part, busy, (from.backlog[nth], to.backlog[nth]), counted)
             });
             let values = [
-                per_s(to.messages - from.messages),
+                // The counters of a client go with it, where an overlay gives up a path.
+                per_s(to.messages.saturating_sub(from.messages)),
                 per_s(to.wire_bytes - from.wire_bytes) * 8e-6,
-                per_s(to.interests - from.interests),
+                per_s(to.interests.saturating_sub(from.interests)),
                 ways[0].utilisation,
                 ways[1].utilisation.max(ways[2].utilisation),
             ];

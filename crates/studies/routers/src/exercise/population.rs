@@ -116,6 +116,16 @@ impl Population {
         ((0..count).map(entity).collect(), moving)
     }
 
+    /// The schedules of a simulator's moving and stationary entities, by the number of moving ones
+    /// and of all.
+    pub(super) fn rounds_of(&self, number: usize, (moving, all): (usize, usize), seed: Seed) -> [Rounds; 2] {
+        let seeds = seed.split("turns").split_index(number as u64);
+        [
+            Rounds::new(self.moving_interval, 0..moving, seeds.split("moving")),
+            Rounds::new(self.heartbeat, moving..all, seeds.split("still")),
+        ]
+    }
+
     /// Updates per second of all entities.
     pub fn updates_per_s(&self) -> f64 {
         let (moving, still) = (self.moving_share, 1.0 - self.moving_share);
@@ -143,6 +153,11 @@ impl Rounds {
         let mut turns: Vec<(u64, u32)> = of.map(|member| (phase(&mut rng, period), number(member))).collect();
         turns.sort_unstable();
         Self { period, turns, next: 0, begun: 0 }
+    }
+
+    /// Begins anew.
+    pub(super) fn restart(&mut self) {
+        (self.next, self.begun) = (0, 0);
     }
 
     /// Time of the next turn since the beginning; `None` without entities.

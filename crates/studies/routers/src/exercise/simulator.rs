@@ -1,6 +1,5 @@
 //! A simulator: it publishes its own entities and subscribes the cells near them.
 
-use super::START;
 use super::grid::{Grid, Place, View};
 use super::message::{Area, HEAD_BYTES, Update};
 use super::population::{Entity, Population, Rounds};
@@ -18,18 +17,30 @@ pub(super) struct Common {
     pub(super) sight: u32,
     /// Padding of updates, in bytes.
     pub(super) rest: u16,
-    /// Latencies of updates sent before this moment are not recorded.
+    pub(super) phases: Phases,
+}
+
+/// Moments at which simulators change what they do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Phases {
+    /// Updates begin; entities stand still until the exercise begins.
+    pub(super) warm_from: Moment,
+    /// The exercise begins.
+    pub(super) start: Moment,
+    /// Latencies of updates that are sent from now on are recorded.
     pub(super) counted_from: Moment,
+    /// Updates end; [`Moment::MAX`]: never.
+    pub(super) silent_from: Moment,
 }
 
 impl Common {
-    pub(super) fn of(population: &Population, counted_from: Moment) -> Self {
+    pub(super) fn of(population: &Population, phases: Phases) -> Self {
         let rest = population.update_bytes.saturating_sub(HEAD_BYTES);
         Self {
             grid: population.grid(),
             sight: population.sight_cells,
             rest: u16::try_from(rest).expect("updates are checked to be short"),
-            counted_from,
+            phases,
         }
     }
 }
@@ -56,6 +67,8 @@ pub(super) struct Simulator {
     entities: Vec<Entity>,
     /// Schedules of the moving and of the stationary entities.
     rounds: [Rounds; 2],
+    /// The exercise has begun.
+    is_begun: bool,
     view: View,
     pub(super) counts: Counts,
     /// Latencies of measured updates in microseconds, by sending site.
@@ -84,17 +97,14 @@ impl Simulator {
     ) -> Result<Self, RunError> {
         let client = router.add_client(Moment::ZERO, ClientConfig::local()).map_err(RunError::Client)?;
         let (entities, moving) = population.entities_of(seat.number, seat.of, seat.unit, seed);
-        let seeds = seed.split("turns").split_index(seat.number as u64);
-        let rounds = [
-            Rounds::new(population.moving_interval, 0..moving, seeds.split("moving")),
-            Rounds::new(population.heartbeat, moving..entities.len(), seeds.split("still")),
-        ];
+        let rounds = population.rounds_of(seat.number, (moving, entities.len()), seed);
         let mut simulator = Self {
             site: seat.site,
             client,
             common,
             entities,
             rounds,
+            is_begun: false,
             view: View::default(),
             counts: Counts::default(),
             latency: vec![Histogram::default(); seat.sites],
@@ -163,25 +173,33 @@ impl Application for Simulator {
             self.counts.links += u64::from(envelope.hops);
             self.counts.stray += u64::from(!self.view.sees(cell));
             let born = Moment::from_nanos(born);
-            if born >= self.common.counted_from
+            if born >= self.common.phases.counted_from
                 && let Some(latency) = self.latency.get_mut(usize::from(site))
             {
                 latency.add(u64::try_from(now.since(born).as_micros()).unwrap_or(u64::MAX));
             }
         }
-        let started = now.since(START);
+        let Phases { warm_from, start, silent_from, .. } = self.common.phases;
+        if now >= start && !std::mem::replace(&mut self.is_begun, true) {
+            self.rounds.iter_mut().for_each(Rounds::restart);
+        }
+        let from = if self.is_begun { start } else { warm_from };
+        let started = now.since(from);
         for kind in 0..self.rounds.len() {
-            let period = self.rounds[kind].period;
-            while now >= START
+            let moves_for = if self.is_begun { self.rounds[kind].period } else { Duration::ZERO };
+            while (from..silent_from).contains(&now)
                 && let Some(entity) = self.rounds[kind].pop(started)
             {
-                self.tell(now, router, entity, period)?;
+                self.tell(now, router, entity, moves_for)?;
             }
         }
         Ok(())
     }
 
     fn poll_timeout(&self) -> Option<Moment> {
-        self.rounds.iter().filter_map(Rounds::due).min().map(|due| START + due)
+        let Phases { warm_from, start, silent_from, .. } = self.common.phases;
+        let due = self.rounds.iter().filter_map(Rounds::due).min()?;
+        let at = if self.is_begun || warm_from == start { start + due } else { start.min(warm_from + due) };
+        (at < silent_from).then_some(at)
     }
 }

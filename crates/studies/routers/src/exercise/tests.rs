@@ -38,6 +38,7 @@ fn small(joined: Joined) -> Exercise {
             placement: Placement::Scattered,
         },
         hardware: hardware(Duration::from_micros(15)),
+        on_demand: OnDemand::default(),
         settle: Duration::from_millis(200),
         window: Duration::from_secs(2),
         seed: Seed(1),
@@ -52,43 +53,54 @@ fn level(outcome: &Outcome, duty: Duty) -> &Level {
     outcome.levels.iter().find(|level| level.duty == duty).expect("there are such hosts")
 }
 
-/// Updates per second that each simulator must receive, found by checking all entities against all
-/// views.
-fn expected(exercise: &Exercise) -> Vec<f64> {
+/// Updates that each simulator must receive, found by checking all entities against all views.
+/// `updates` gives the updates of each entity of a simulator, of whose entities so many are there, and
+/// so many of these move.
+pub(super) fn received_of_each(
+    exercise: &Exercise,
+    updates: impl Fn(usize, (usize, usize)) -> Vec<f64>,
+) -> Vec<f64> {
     let (population, seed) = (&exercise.population, exercise.seed);
     let grid = population.grid();
     let simulators = exercise.simulators();
     let units = population.units(simulators, seed);
-    let parts: Vec<_> =
-        (0..simulators).map(|n| population.entities_of(n, simulators, units[n], seed)).collect();
-    let views: Vec<View> = parts
-        .iter()
-        .map(|(entities, _)| {
-            let mut view = View::default();
-            let seen = entities.iter().flat_map(|entity| grid.around(entity.cell, population.sight_cells));
-            view.change(std::iter::empty(), seen, |_, _| ());
-            view
+    let parts: Vec<_> = (0..simulators)
+        .map(|n| {
+            let (entities, moving) = population.entities_of(n, simulators, units[n], seed);
+            let updates = updates(n, (entities.len(), moving));
+            (entities, updates)
         })
         .collect();
-    let rate = |index: usize, moving: usize| {
-        let period = if index < moving { population.moving_interval } else { population.heartbeat };
-        1.0 / period.as_secs_f64()
+    let views = parts.iter().map(|(entities, _)| {
+        let mut view = View::default();
+        let seen = entities.iter().flat_map(|entity| grid.around(entity.cell, population.sight_cells));
+        view.change(std::iter::empty(), seen, |_, _| ());
+        view
+    });
+    let received = |(viewer, view): (usize, View)| {
+        let others = parts.iter().enumerate().filter(|(owner, _)| *owner != viewer);
+        let seen = others.flat_map(|(_, (entities, updates))| {
+            entities
+                .iter()
+                .zip(updates)
+                .filter(|(entity, _)| view.sees(entity.cell))
+                .map(|(_, updates)| updates)
+        });
+        seen.sum()
     };
-    views
-        .iter()
-        .enumerate()
-        .map(|(viewer, view)| {
-            let others = parts.iter().enumerate().filter(|(owner, _)| *owner != viewer);
-            let seen = others.flat_map(|(_, (entities, moving))| {
-                entities
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, entity)| view.sees(entity.cell))
-                    .map(|(index, _)| rate(index, *moving))
-            });
-            seen.sum()
-        })
-        .collect()
+    views.enumerate().map(received).collect()
+}
+
+/// Updates per second that each simulator must receive.
+fn expected(exercise: &Exercise) -> Vec<f64> {
+    let population = &exercise.population;
+    received_of_each(exercise, |_, (entities, moving)| {
+        let rate = |index: usize| {
+            let period = if index < moving { population.moving_interval } else { population.heartbeat };
+            1.0 / period.as_secs_f64()
+        };
+        (0..entities).map(rate).collect()
+    })
 }
 
 #[test]
@@ -153,7 +165,7 @@ fn a_tree_that_gets_too_much_is_called_so_and_the_mesh_still_holds() {
     assert!(tree.all_latency().quantile(0.5) > 20.0 * mesh.all_latency().quantile(0.5));
 }
 
-fn wan(joined: Joined) -> Exercise {
+pub(super) fn wan(joined: Joined) -> Exercise {
     let site = |name: &str, simulators| Site { name: name.to_owned(), simulators };
     let line = |a, b, ms| Lines {
         between: (a, b),

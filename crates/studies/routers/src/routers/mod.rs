@@ -10,6 +10,8 @@
 //! routers therefore count the links of a message themselves, in its envelope, and include the
 //! federates' links.
 
+mod connection;
+pub(crate) mod cross_links;
 mod federate;
 pub mod flood;
 mod layout;
@@ -181,6 +183,12 @@ pub enum RunError {
         /// Its client.
         client: ClientId,
     },
+    /// The settings of an overlay are invalid.
+    #[error("an overlay: {0}")]
+    Overlay(overlay::ConfigError),
+    /// An overlay rejected a frame for a tunnel.
+    #[error("a tunnel: {0}")]
+    Tunnel(overlay::SendError),
     /// Messages of one run crossed different numbers of links.
     #[error("messages crossed from {min} to {max} links, not all the same number")]
     Paths {

@@ -6,7 +6,7 @@ use super::{Hardware, RunError};
 use base::{Moment, Seed};
 use netsim::HostId;
 use netsim::cluster::Cluster;
-use router::topology::{Ends, Topology};
+use router::topology::{Ends, Role, Topology};
 use router::{ClientConfig, ClientId, LinkChange, MemoryPipe, PipeConfig, Router, RouterConfig, RouterId};
 use std::time::Duration;
 
@@ -33,7 +33,8 @@ impl<A: Application<Message = Letter, Interest = Mailbox>> RouterNetwork<A> {
             Ok(federate(number, client))
         };
         let first_federate = topology.entries.first().copied().unwrap_or(0);
-        let settings = Settings { pipe: &hardware.pipe, pipe_work: hardware.memory_pipe, seed };
+        let settings =
+            Settings { pipe: &hardware.pipe, pipe_work: hardware.memory_pipe, seed, cross_links: false };
         let stations = assemble(topology, first_federate, &settings, seat)?;
         let mut cluster = Cluster::new(hardware.ethernet);
         let mut federates = Vec::new();
@@ -56,7 +57,13 @@ pub(crate) struct Settings<'a> {
     /// Processor time for each parcel that crosses a memory pipe.
     pub(crate) pipe_work: Duration,
     pub(crate) seed: Seed,
+    /// Overlays make the links between triads, and detect those that are dead. The routers at their
+    /// ends do not.
+    pub(crate) cross_links: bool,
 }
+
+/// The wait of a router that never gives up a link by itself.
+const NEVER: Duration = Duration::from_secs(u32::MAX as u64);
 
 /// Creates the processes of a topology, with their links up. Host `n` of a cluster must run process
 /// `n` of the result. Each router from `first_seat` on gets an application from `seat`, which is
@@ -70,7 +77,12 @@ pub(crate) fn assemble<A: Application>(
     let start = Moment::ZERO;
     let config = |i: usize| {
         let id = RouterId(u32::try_from(i).expect("limits of layouts keep routers far below 2^32"));
-        RouterConfig::new(id, settings.seed.split("routers").split_index(i as u64))
+        let mut config = RouterConfig::new(id, settings.seed.split("routers").split_index(i as u64));
+        if settings.cross_links && matches!(topology.routers[i].role, Role::PopUp | Role::PullDown) {
+            config.keep_alive = NEVER;
+            config.silence_max = NEVER;
+        }
+        config
     };
     let mut routers: Vec<_> = (0..topology.routers.len()).map(|i| Router::new(config(i))).collect();
     let wiring = topology.wire(start, &mut routers, settings.pipe).map_err(RunError::Client)?;

@@ -2,6 +2,7 @@
 //! an application.
 
 use super::RunError;
+use super::cross_links::CrossLinks;
 use base::Moment;
 use netsim::HostId;
 use netsim::cluster::{Input, Message, Process};
@@ -42,6 +43,8 @@ pub(crate) struct Station<A: Application> {
     pub(crate) application: Option<A>,
     /// Clients whose pipes may have frames to send.
     pub(super) ready: VecDeque<Place>,
+    /// The links of a triad that an overlay makes; `None` if all links are wired.
+    pub(crate) cross_links: Option<CrossLinks>,
 }
 
 impl<A: Application> Station<A> {
@@ -55,6 +58,7 @@ impl<A: Application> Station<A> {
             outward: BTreeMap::new(),
             application: None,
             ready: VecDeque::new(),
+            cross_links: None,
         }
     }
 
@@ -79,12 +83,40 @@ impl<A: Application> Station<A> {
                 }
             }
             while let Some(client) = router.poll_ready() {
-                if router.kind(client) == Some(ClientKind::Link) {
-                    self.ready.push_back((index, client));
+                let place = (index, client);
+                if router.kind(client) != Some(ClientKind::Link) {
+                    continue;
+                }
+                match self.cross_links.as_mut().filter(|links| links.owns(place)) {
+                    Some(links) => links.set_ready(place),
+                    None => self.ready.push_back(place),
                 }
             }
         }
         Ok(())
+    }
+
+    /// Moves what waits between the routers of this process, and handles their events. Returns the
+    /// number of parcels that crossed memory pipes.
+    fn pump(&mut self, now: Moment) -> Result<usize, RunError> {
+        let moved = pump(now, &mut self.routers, &self.pipes).map_err(RunError::Frame)?;
+        if let Some(application) = &mut self.application {
+            application.act(now, &mut self.routers[0])?;
+        }
+        self.collect()?;
+        Ok(moved)
+    }
+
+    /// Lets the overlay and the routers work until neither has anything for the other. Returns the
+    /// number of parcels that crossed memory pipes.
+    fn run_cross_links(&mut self, now: Moment) -> Result<usize, RunError> {
+        let mut moved = 0;
+        while let Some(links) = &mut self.cross_links
+            && links.run(now, &mut self.routers)?
+        {
+            moved += self.pump(now)?;
+        }
+        Ok(moved)
     }
 }
 
@@ -92,13 +124,19 @@ impl<A: Application> Process for Station<A> {
     type Error = RunError;
 
     fn handle(&mut self, now: Moment, input: Input) -> Result<Duration, RunError> {
-        match input {
-            Input::Message(message) => {
+        match (input, &mut self.cross_links) {
+            (Input::Message(message), Some(links)) if CrossLinks::takes(&message) => {
+                links.handle(now, &mut self.routers, message)?;
+            }
+            (Input::Message(message), _) => {
                 let (router, client) = self.inward[message.channel as usize];
                 let _congested =
                     self.routers[router].handle_frame(now, client, message.bytes).map_err(RunError::Frame)?;
             }
-            Input::Timeout => {
+            (Input::Timeout, links) => {
+                if let Some(links) = links {
+                    links.handle_timeout(now);
+                }
                 for router in &mut self.routers {
                     if router.poll_timeout().is_some_and(|at| at <= now) {
                         router.handle_timeout(now);
@@ -106,11 +144,7 @@ impl<A: Application> Process for Station<A> {
                 }
             }
         }
-        let moved = pump(now, &mut self.routers, &self.pipes).map_err(RunError::Frame)?;
-        if let Some(application) = &mut self.application {
-            application.act(now, &mut self.routers[0])?;
-        }
-        self.collect()?;
+        let moved = self.pump(now)? + self.run_cross_links(now)?;
         Ok(self.pipe_work.saturating_mul(u32::try_from(moved).unwrap_or(u32::MAX)))
     }
 
@@ -123,11 +157,13 @@ impl<A: Application> Process for Station<A> {
             }
             self.ready.pop_front();
         }
-        None
+        // After the links within the site, as where all links are wired.
+        self.cross_links.as_mut().and_then(CrossLinks::poll_message)
     }
 
     fn poll_timeout(&self) -> Option<Moment> {
         let routers = self.routers.iter().filter_map(Router::poll_timeout);
-        routers.chain(self.application.as_ref().and_then(A::poll_timeout)).min()
+        let application = self.application.as_ref().and_then(A::poll_timeout);
+        routers.chain(application).chain(self.cross_links.as_ref().and_then(CrossLinks::poll_timeout)).min()
     }
 }

@@ -6,6 +6,7 @@ use crate::exercise::{Exercise, Joined, Lines, Placement, Population, Site};
 use crate::routers::Hardware;
 use base::Seed;
 use netsim::cluster::Line;
+use overlay::OnDemand;
 use serde::Deserialize;
 
 use crate::commands::hardware::{EthernetTable, FederateTable, RouterTable, hardware};
@@ -41,6 +42,19 @@ struct Network {
     sites: Vec<SiteTable>,
     #[serde(default)]
     lines: Vec<LineTable>,
+    #[serde(default)]
+    on_demand: OnDemandTable,
+}
+
+/// When the triads of sites link to each other, in a network on demand. The defaults are those of the
+/// product.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct OnDemandTable {
+    above_kbit_per_s: u32,
+    below_kbit_per_s: u32,
+    window_s: Seconds<1>,
+    idle_after_s: Seconds<1>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -98,6 +112,8 @@ pub(in crate::commands) enum TopologyName {
     Mesh,
     /// A triad for each site, all joined with all
     MeshOfSites,
+    /// A triad for each site, joined with others while there is traffic for it
+    OnDemand,
 }
 
 /// Which simulator has the entities of which part of the grid.
@@ -124,6 +140,33 @@ impl<const PARTS: u32> TryFrom<f64> for Seconds<PARTS> {
             return Err(format!("{value} is no time here: expected 0 to {hour} (an hour)"));
         }
         Ok(Self(Duration::from_nanos((value * 1e9 / f64::from(PARTS)).round() as u64)))
+    }
+}
+
+/// Bytes of a kilobit.
+const KBIT_BYTES: u64 = 1_000 / 8;
+
+impl Default for OnDemandTable {
+    fn default() -> Self {
+        let OnDemand { above, below, window, idle_after } = OnDemand::default();
+        let kbit = |bytes: u64| u32::try_from(bytes / KBIT_BYTES).unwrap_or(u32::MAX);
+        Self {
+            above_kbit_per_s: kbit(above),
+            below_kbit_per_s: kbit(below),
+            window_s: Seconds(window),
+            idle_after_s: Seconds(idle_after),
+        }
+    }
+}
+
+impl OnDemandTable {
+    fn settings(&self) -> OnDemand {
+        OnDemand {
+            above: u64::from(self.above_kbit_per_s) * KBIT_BYTES,
+            below: u64::from(self.below_kbit_per_s) * KBIT_BYTES,
+            window: self.window_s.0,
+            idle_after: self.idle_after_s.0,
+        }
     }
 }
 
@@ -194,6 +237,7 @@ impl Scenario {
                     TopologyName::Tree => Joined::Tree,
                     TopologyName::Mesh => Joined::Mesh,
                     TopologyName::MeshOfSites => Joined::MeshOfSites,
+                    TopologyName::OnDemand => Joined::OnDemand,
                 };
                 let exercise = self.exercise(joined, nodes, entities, &hardware, wishes)?;
                 let at =
@@ -258,6 +302,7 @@ impl Scenario {
                 placement,
             },
             hardware: hardware.clone(),
+            on_demand: self.network.on_demand.settings(),
             settle: self.counted.after_s.0,
             window: wishes.seconds.map_or(self.counted.seconds.0, |s| Duration::from_secs(s.into())),
             seed: Seed(0),
@@ -371,6 +416,10 @@ mod tests {
             say("moving_share = ", "moving_share = 2.0 # ")
                 .contains("the share of entities that move must be from 0 to 1, not 2")
         );
+        assert!(say("below_kbit_per_s = 64", "below_kbit_per_s = 300").ends_with(
+            "the rate in kbit/s below which a cross link is closed must be from 0 to 256, not 300"
+        ));
+        assert!(say("idle_after_s = 30.0", "idle_after = 30.0").contains("idle_after_s"));
         let none = say("topologies = [", "topologies = [] # [");
         assert_eq!(none, "`topologies` is empty");
     }

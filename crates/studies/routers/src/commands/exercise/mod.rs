@@ -2,6 +2,7 @@
 //! over networks of routers.
 
 mod charts;
+mod comparison;
 mod file;
 mod results;
 mod verdict;
@@ -91,7 +92,7 @@ pub(super) fn run(settings: &Settings, flags: &ExerciseFlags, show: bool, name: 
         "complete": !interrupt::is_stopped(),
     }));
     let mut notes = vec![format!("scenario {name}: {}", scenario.title)];
-    notes.extend(verdict::notes(&ran));
+    notes.extend(verdict::notes(&scenario, &ran));
     if interrupt::is_stopped() {
         notes.push(format!(
             "stopped by the user: {runs} of {all} runs were begun; figures are of what was simulated until then"

@@ -4,6 +4,7 @@ use crate::exercise::{Duty, Joined, Level, Outcome, Way};
 use base::stats::{Histogram, mean};
 use serde_json::Value;
 
+use super::comparison;
 use super::file::{Point, Scenario};
 use experiment::sheet::{Sheet, maybe, number};
 
@@ -56,7 +57,7 @@ impl Done {
     }
 
     /// The numbers of nodes and entities.
-    fn size(&self) -> (usize, usize) {
+    pub(super) fn size(&self) -> (usize, usize) {
         (self.point.nodes, self.entities())
     }
 
@@ -138,6 +139,9 @@ pub(super) fn sheets(scenario: &Scenario, ran: &Ran) -> Vec<Sheet> {
         sheets.push(lines(scenario, ran));
         sheets.push(sites(scenario, ran));
         sheets.push(ways(scenario, ran));
+    }
+    if ran.topologies().contains(&Joined::OnDemand) {
+        sheets.extend(comparison::sheets(scenario, ran));
     }
     sheets
 }
@@ -238,7 +242,7 @@ fn hosts(ran: &Ran) -> Sheet {
 }
 
 /// The topologies, in the order of the columns that compare them.
-const BESIDE: [Joined; 3] = [Joined::Tree, Joined::MeshOfSites, Joined::Mesh];
+const BESIDE: [Joined; 4] = [Joined::Tree, Joined::MeshOfSites, Joined::Mesh, Joined::OnDemand];
 
 /// A figure of each topology at one size, if it is known.
 fn beside(ran: &Ran, size: (usize, usize), of: impl Fn(&Done) -> Option<f64>) -> Vec<Value> {
@@ -255,9 +259,11 @@ fn lines(scenario: &Scenario, ran: &Ran) -> Sheet {
         ("tree_mbit_per_s", "tree, Mbit/s"),
         ("mesh_of_sites_mbit_per_s", "mesh of sites"),
         ("mesh_mbit_per_s", "mesh"),
+        ("on_demand_mbit_per_s", "on demand"),
         ("tree_utilisation_percent", "tree, busy %"),
         ("mesh_of_sites_utilisation_percent", "mesh of sites"),
         ("mesh_utilisation_percent", "mesh"),
+        ("on_demand_utilisation_percent", "on demand"),
     ];
     let mut sheet = Sheet::new("lines", "Lines between sites", &columns);
     let names = scenario.sites();
@@ -290,6 +296,7 @@ fn sites(scenario: &Scenario, ran: &Ran) -> Sheet {
         ("tree_mbit_per_s", "tree, Mbit/s"),
         ("mesh_of_sites_mbit_per_s", "mesh of sites"),
         ("mesh_mbit_per_s", "mesh"),
+        ("on_demand_mbit_per_s", "on demand"),
     ];
     let mut sheet = Sheet::new("sites", "What sites carry over their lines, in and out", &columns);
     for size in ran.sizes() {
@@ -310,9 +317,11 @@ fn ways(scenario: &Scenario, ran: &Ran) -> Sheet {
         ("tree_p50_ms", "tree, p50 ms"),
         ("mesh_of_sites_p50_ms", "mesh of sites"),
         ("mesh_p50_ms", "mesh"),
+        ("on_demand_p50_ms", "on demand"),
         ("tree_p99_ms", "tree, p99 ms"),
         ("mesh_of_sites_p99_ms", "mesh of sites"),
         ("mesh_p99_ms", "mesh"),
+        ("on_demand_p99_ms", "on demand"),
     ];
     let mut sheet = Sheet::new("latency", "From an update to those who see it, by site", &columns);
     let names = scenario.sites();

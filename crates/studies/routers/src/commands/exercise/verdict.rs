@@ -3,11 +3,13 @@
 
 use crate::exercise::Joined;
 
+use super::comparison;
+use super::file::Scenario;
 use super::results::{Done, Ran, routers};
 use console::table::figure;
 
 /// All conclusions.
-pub(super) fn notes(ran: &Ran) -> Vec<String> {
+pub(super) fn notes(scenario: &Scenario, ran: &Ran) -> Vec<String> {
     let mut notes = Vec::new();
     for joined in ran.topologies() {
         let counted: Vec<&Done> = ran.of_topology(joined).filter(|done| done.is_counted()).collect();
@@ -18,6 +20,7 @@ pub(super) fn notes(ran: &Ran) -> Vec<String> {
             Some(format!("{}, {} entities: it broke down: {why}", joined.name(), done.entities()))
         }));
     }
+    notes.extend(comparison::notes(scenario, ran));
     if ran.0.iter().any(Done::is_overloaded) {
         notes.push(
             "OVERLOADED: a part is always at work and its queue grows, for a processor at least as fast as said; latencies then depend on how \
