@@ -193,7 +193,7 @@ impl Exercise {
         range("the heartbeat in seconds", 1e-3, hour, population.heartbeat.as_secs_f64())?;
         range("the time to settle in seconds", 0.0, hour, self.settle.as_secs_f64())?;
         range("the time that is counted in seconds", 1e-3, hour, self.window.as_secs_f64())?;
-        let OnDemand { above, below, window, idle_after } = self.on_demand;
+        let OnDemand { above, below, window, idle_after, .. } = self.on_demand;
         if below > above {
             let what = "the rate in kbit/s below which a cross link is closed";
             let kbit = |bytes: u64| bytes as f64 * 8e-3;

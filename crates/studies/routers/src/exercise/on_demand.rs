@@ -152,7 +152,7 @@ mod tests {
 
     fn settings(above: u64, below: u64, window_ms: u64, idle_ms: u64) -> OnDemand {
         let (window, idle_after) = (Duration::from_millis(window_ms), Duration::from_millis(idle_ms));
-        OnDemand { above, below, window, idle_after }
+        OnDemand { above, below, window, windows: 1, idle_after }
     }
 
     /// Updates that each simulator must receive, from the first to the last of all.

@@ -148,7 +148,7 @@ const KBIT_BYTES: u64 = 1_000 / 8;
 
 impl Default for OnDemandTable {
     fn default() -> Self {
-        let OnDemand { above, below, window, idle_after } = OnDemand::default();
+        let OnDemand { above, below, window, idle_after, .. } = OnDemand::default();
         let kbit = |bytes: u64| u32::try_from(bytes / KBIT_BYTES).unwrap_or(u32::MAX);
         Self {
             above_kbit_per_s: kbit(above),
@@ -165,6 +165,8 @@ impl OnDemandTable {
             above: u64::from(self.above_kbit_per_s) * KBIT_BYTES,
             below: u64::from(self.below_kbit_per_s) * KBIT_BYTES,
             window: self.window_s.0,
+            // The product waits for three, because of bursts that an exercise does not have.
+            windows: 1,
             idle_after: self.idle_after_s.0,
         }
     }
