@@ -4,8 +4,8 @@
 //! The path of a neighbour moves between its tunnel and its link without loss and in order, because
 //! each end sends nothing the new way before the other end has everything that went the old way:
 //!
-//! - To the link: a tunnel takes no more frames once the link is a path, and the link is used when
-//!   all frames in the tunnel are acknowledged.
+//! - To the link: once both ends have agreed on the link as a path, an end puts no further frames into
+//!   the tunnel. It uses the link when all frames in the tunnel are acknowledged.
 //! - To the tunnel: the end withdraws its consent to the link as a path ([`crate::link::Path`]). When
 //!   the other end has seen that, it also has all frames sent before, since links keep order.
 
