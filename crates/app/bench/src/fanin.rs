@@ -7,11 +7,11 @@
 use std::time::Instant;
 
 use crate::error::BenchError;
-use crate::latency::share;
 use crate::member::Member;
 use crate::process::{Launcher, Process};
 use crate::role;
 use crate::server::{Server, federation_name};
+use crate::share::share;
 
 /// The settings of the benchmark.
 #[derive(Clone, Debug)]

@@ -6,12 +6,12 @@
 use std::time::Instant;
 
 use crate::error::BenchError;
-use crate::latency::share;
 use crate::member::{Member, Payload, flood};
 use crate::process::Launcher;
 use crate::process::Process;
 use crate::role;
 use crate::server::{Server, federation_name};
+use crate::share::share;
 
 /// The settings of the benchmark.
 #[derive(Clone, Debug)]

@@ -11,10 +11,11 @@ use std::time::Duration;
 
 use crate::error::BenchError;
 use crate::exchange::way::{Kind, Order, Way};
-use crate::exchange::{Asker, InFlight, Load, STAMP_BYTES};
+use crate::exchange::{Asker, Federates, InFlight, Load, STAMP_BYTES};
 use crate::floor::Floor;
 use crate::process::{Launcher, PATIENCE};
 use crate::server::{Server, federation_name};
+use crate::share::share;
 use crate::wire::bytes_of;
 use console::rounds::Rounds;
 use wan::LineSpec;
@@ -24,8 +25,8 @@ use wan::LineSpec;
 pub struct Plan {
     /// How messages travel.
     pub ways: Vec<Way>,
-    /// Federates that answer each message, each in a process of its own.
-    pub consumers: usize,
+    /// The federates that ask, and those that answer.
+    pub federates: Federates,
     /// Bytes of data in a message, besides its time stamp.
     pub sizes: Vec<usize>,
     /// Number of round trips of each size.
@@ -51,7 +52,7 @@ impl Plan {
     pub fn new(sizes: Vec<usize>, objects: Vec<usize>) -> Self {
         Self {
             ways: vec![Way::default()],
-            consumers: 1,
+            federates: Federates::default(),
             sizes,
             samples: 10_000,
             warm_up: 200,
@@ -171,11 +172,6 @@ pub async fn measure(
     Ok(results)
 }
 
-/// The size of part `index` of `parts` nearly equal parts of `whole`.
-pub(crate) fn share(whole: u64, parts: u64, index: u64) -> u64 {
-    whole * (index + 1) / parts - whole * index / parts
-}
-
 /// This federate, the other one, and the server between them.
 struct Ring<'a> {
     server: &'a Server,
@@ -196,7 +192,7 @@ impl<'a> Ring<'a> {
             Some(reason) => Err(reason.to_owned()),
             None => {
                 let asker =
-                    Asker::start(launcher, server, &federation, (way, plan.consumers), plan.patience).await;
+                    Asker::start(launcher, server, &federation, (way, plan.federates), plan.patience).await;
                 asker.map_err(|error| error.to_string())
             }
         };
@@ -253,19 +249,5 @@ impl<'a> Ring<'a> {
         if let Ok(asker) = self.asker {
             let _ = asker.end().await;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_add_up() {
-        for (whole, parts) in [(10, 3), (7, 7), (100, 8), (0, 4)] {
-            let sum: u64 = (0..parts).map(|index| share(whole, parts, index)).sum();
-            assert_eq!(sum, whole);
-        }
-        assert_eq!(share(10, 3, 0), 3);
     }
 }

@@ -54,6 +54,7 @@ mod process;
 pub mod region;
 mod role;
 mod server;
+mod share;
 pub mod site;
 pub mod srmp;
 mod status;

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use crate::error::BenchError;
 use crate::exchange::way::{Order, Way};
-use crate::exchange::{Asker, InFlight, Load, STAMP_BYTES};
+use crate::exchange::{Asker, Federates, InFlight, Load, STAMP_BYTES};
 use crate::floor::Floor;
 use crate::process::Launcher;
 use crate::server::{Server, federation_name};
@@ -28,11 +28,11 @@ const FLOOR_BYTES_MAX: usize = 64 << 10;
 pub struct Plan {
     /// How messages travel.
     pub ways: Vec<Way>,
-    /// Federates that mirror each object and answer each update, each in a process of its own.
-    pub consumers: usize,
-    /// Numbers of objects.
+    /// The federates that ask, and those that mirror each object and answer each update.
+    pub federates: Federates,
+    /// Numbers of objects of each asking federate.
     pub objects: Vec<usize>,
-    /// Numbers of updates that are under way at a time.
+    /// Numbers of updates of an asking federate that are under way at a time.
     pub in_flight: Vec<InFlight>,
     /// Bytes of data of an object, besides its time stamp.
     pub size: usize,
@@ -51,7 +51,7 @@ pub struct Plan {
 pub struct Mass {
     /// How messages travelled.
     pub way: Way,
-    /// Number of objects of each federate.
+    /// Number of objects of each asking federate.
     pub objects: usize,
     /// Updates under way.
     pub in_flight: InFlight,
@@ -160,7 +160,7 @@ async fn measure_cases(
     if let Some(reason) = way.is_missing() {
         return Err(BenchError::Unusable(reason.to_owned()));
     }
-    let asker = Asker::start(launcher, server, federation, (way, plan.consumers), plan.patience).await?;
+    let asker = Asker::start(launcher, server, federation, (way, plan.federates), plan.patience).await?;
     let before = server.resident_bytes().ok();
     let (mut asker, setup) = asker.populate(objects).await?;
     let grown = server.resident_bytes().ok().zip(before);
@@ -174,7 +174,10 @@ async fn measure_cases(
         };
         let count = match in_flight {
             InFlight::Messages(_) => plan.samples,
-            InFlight::Sweep => plan.samples.next_multiple_of(objects.max(1) as u64),
+            InFlight::Sweep => {
+                let producers = plan.federates.producers.max(1) as u64;
+                plan.samples.div_ceil(producers).next_multiple_of(objects.max(1) as u64) * producers
+            }
         };
         let mut load = Load { size: plan.size, in_flight, warm_up: plan.warm_up, count, rate_per_s: None };
         let cpu_before = server.cpu_s();
@@ -182,7 +185,7 @@ async fn measure_cases(
             let (back, measured) = asker.measure(load).await?;
             asker = back;
             load.warm_up = 0;
-            case.answers_per_s.push(measured.rounds.samples() as f64 / measured.took_s);
+            case.answers_per_s.push(measured.rounds.samples() as f64 / measured.took_s());
             case.runs.push(measured.rounds);
             case.lost += measured.lost;
             finished(1);

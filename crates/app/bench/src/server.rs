@@ -191,7 +191,16 @@ impl Server {
         self.own.iter().map(|process| usage::cpu_s(process.id()))
     }
 
-    /// Its resident memory, in bytes.
+    /// Resident memory of all its nodes together, in bytes; `None` if the benchmark did not start it or the
+    /// system does not report it.
+    pub fn resident_bytes_of_all(&self) -> Option<u64> {
+        if self.own.is_empty() {
+            return None;
+        }
+        self.own.iter().map(|process| usage::resident_bytes(process.id()).ok()).sum()
+    }
+
+    /// Resident memory of its first node, in bytes.
     ///
     /// # Errors
     /// The benchmark did not start it, or the system does not report the memory.

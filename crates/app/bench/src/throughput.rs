@@ -6,12 +6,12 @@ use federate::Callback;
 
 use crate::error::BenchError;
 use crate::floor::Floor;
-use crate::latency::share;
 use crate::member::{Member, received, stalled};
 use crate::process::Launcher;
 use crate::process::{PATIENCE, Process};
 use crate::role;
 use crate::server::{Server, federation_name};
+use crate::share::share;
 use crate::usage;
 use crate::wire::message_bytes;
 

@@ -91,7 +91,7 @@ enum Command {
     Gateway(gateway::Args),
     /// Measure a server against the floor of the bare network
     #[cfg(feature = "bench")]
-    Bench(bench::Args),
+    Bench(Box<bench::Args>),
     /// Check and merge FOM modules
     Fom(fom::Args),
     /// Simulate a network of routers before building it

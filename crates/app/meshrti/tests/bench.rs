@@ -156,13 +156,14 @@ fn two_nodes_lose_nothing_either() {
 
 #[test]
 fn many_publishers_reach_one_subscriber() {
-    let counts = ["--publishers", "1,3", "--updates", "90", "--slices", "2"];
+    let counts = ["--publishers", "1,3", "--updates", "90", "--slices", "2", "--sim"];
     let report = report(&[&["fanin", "--nodes", "2"], &counts[..]].concat());
     let rows = report["rows"].as_array().unwrap();
     assert_eq!(rows.iter().map(|row| row["publishers"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 3]);
     for row in rows {
         let keys = ["updates_per_s", "single_updates_per_s", "fanin_ratio", "slowest_per_s", "fastest_per_s"];
         assert_numbers(row, &keys);
+        assert_numbers(row, &["simulated_updates_per_s", "simulated_fanin_ratio", "simulated_server_cpu_us"]);
         let fairness = row["fairness_ratio"].as_f64().unwrap();
         assert!((0.0..=1.000_001).contains(&fairness), "{row}");
     }

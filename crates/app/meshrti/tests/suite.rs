@@ -78,6 +78,83 @@ fn several_consumers_decode_and_encode() {
     assert_eq!(odd.status.code(), Some(2));
 }
 
+/// Two federates send, two answer, messages leave together or one by one; also in logical time, in which
+/// all of them advance in steps. A sweep is one of all objects of each.
+#[test]
+fn several_producers_share_the_messages() {
+    let federates = ["--producers", "2", "--consumers", "2", "--bundling", "on,off", "--warm-up", "3"];
+    let of = |test: &[&str]| report(&[test, &federates[..]].concat());
+    let counts = ["--samples", "11", "--slices", "2", "--size", "8"];
+    let orders = of(&[&["ping", "--order", "receive,timestamp"], &counts[..]].concat());
+    let open = of(&[&["latency", "--rate", "500", "--objects", "3"], &counts[..]].concat());
+    let in_flight = ["--in-flight", "5,sweep", "--objects", "7", "--runs", "2", "--samples", "20"];
+    let mass = of(&[&["mass"], &in_flight[..]].concat());
+    for (report, cases) in [(&orders, 12), (&open, 2), (&mass, 4)] {
+        let rows = report["rows"].as_array().unwrap();
+        assert_eq!(rows.len(), cases);
+        for row in rows {
+            assert_eq!((&row["outcome"], &row["producers"]), (&"measured".into(), &2.into()), "{row}");
+            let messages = match (row["test"].as_str(), row["in_flight"].as_str()) {
+                (Some("mass"), Some("sweep")) => 2 * 2 * 14,
+                (Some("mass"), _) => 2 * 20,
+                _ => 11,
+            };
+            let answers = if row["kind"] == "directed" { 1 } else { 2 };
+            assert_eq!(row["samples"], messages * answers, "{row}");
+        }
+        let bundling: Vec<&Value> = rows.iter().map(|row| &row["bundling"]).collect();
+        assert!(bundling.contains(&&"on".into()) && bundling.contains(&&"off".into()));
+    }
+}
+
+/// Updates that a workload draws are the same live and simulated, and the same again from their recording.
+#[test]
+fn traffic_is_recorded_and_replayed() {
+    let recorded = folder("traffic").join("updates.csv");
+    let recorded = recorded.to_str().expect("paths of this repository are UTF-8");
+    let both = ["--live", "--sim", "--nodes", "2", "--subscribers", "3"];
+    let drawn = ["traffic", "--objects", "40", "--for", "2s", "--record", recorded];
+    let drawn = report(&[&drawn[..], &both].concat());
+    let replayed = report(&[&["replay", recorded, "--speed", "4"], &both[..]].concat());
+    for (report, schema) in [(&drawn, "meshrti.bench.traffic/1"), (&replayed, "meshrti.bench.replay/1")] {
+        assert_eq!(report["schema"], schema);
+        let rows = report["rows"].as_array().unwrap();
+        assert_eq!(rows.iter().map(|row| &row["live"]).collect::<Vec<_>>(), [true, false]);
+        for row in rows {
+            assert_numbers(row, &["p50_us", "p90_us", "p99_us", "nodes_cpu_us"]);
+            assert_eq!(row["updates"], drawn["rows"][0]["updates"]);
+            assert_eq!(row["reflects"].as_u64(), row["updates"].as_u64().map(|count| 3 * count), "{row}");
+            assert_eq!(row["lost"], 0);
+        }
+    }
+    let wrong = folder("wrong-traffic").join("wrong.csv");
+    std::fs::write(&wrong, "at_s,object,bytes\n0,1,9\n0,1\n").expect("it can be written");
+    let refused = meshrti(&["bench", "replay", wrong.to_str().expect("it is UTF-8")]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("wrong.csv: line 3: 2 values under 3 headings"), "{said}");
+}
+
+/// A period after the other, each with traffic of its own; the report says the course of each figure.
+#[test]
+fn a_soak_has_periods() {
+    let counts = ["--for", "3s", "--every", "1s", "--warm-up", "0", "--objects", "30"];
+    let report = report(&[&["soak", "--live", "--sim"], &counts[..]].concat());
+    let rows = report["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 6);
+    let mut updates = Vec::new();
+    for (at, row) in rows.iter().enumerate() {
+        assert_eq!((&row["live"], &row["period"]), (&(at < 3).into(), &(at % 3 + 1).into()));
+        assert_numbers(row, &["at_s", "p50_us", "p99_us", "nodes_cpu_us"]);
+        assert_eq!(row["reflects"], row["updates"]);
+        updates.push(row["updates"].as_u64().unwrap());
+    }
+    assert_eq!(updates[..3], updates[3..], "real and simulated federates update alike");
+    assert_numbers(&rows[2], &["nodes_resident_bytes"]);
+    assert_numbers(&report["summary"]["live_p50_us"], &["median", "per_hour", "change_ratio"]);
+    assert_eq!(report["summary"]["live_p50_us"]["drifts"], false, "three periods say nothing");
+}
+
 /// The federates that answer, and the far end of the floor, are behind a line of 10 ms: nobody can
 /// answer within 20 ms.
 #[test]

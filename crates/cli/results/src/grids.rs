@@ -358,6 +358,12 @@ fn order(row: &Row) -> String {
     if row.encoding != "opaque" {
         text.push_str(&format!(", {}", row.encoding));
     }
+    if row.bundling != "on" {
+        text.push_str(", no bundling");
+    }
+    if row.producers > 1 {
+        text.push_str(&format!(", {} producers", row.producers));
+    }
     if row.consumers > 1 {
         text.push_str(&format!(", {} consumers", row.consumers));
     }

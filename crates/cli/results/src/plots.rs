@@ -74,6 +74,22 @@ fn without_single_points(curves: Vec<(String, Vec<(f64, f64)>)>) -> Vec<(String,
     curves.into_iter().filter(|curve| !any || is_curve(curve)).collect()
 }
 
+/// The settings of a row that are not the usual ones, in words.
+fn unusual(row: &Row) -> impl Iterator<Item = String> {
+    let encoding = (row.encoding != "opaque").then(|| row.encoding.clone());
+    let bundling = (row.bundling != "on").then(|| "no bundling".to_owned());
+    let producers = (row.producers > 1).then(|| format!("{} producers", row.producers));
+    let consumers = (row.consumers > 1).then(|| format!("{} consumers", row.consumers));
+    let line = row.line.as_ref().map(|line| format!("behind {line}"));
+    [encoding, bundling, producers, consumers, line].into_iter().flatten()
+}
+
+/// The name of a curve of the mass object test.
+fn mass_words(row: &Row) -> String {
+    let usual = [row.ddm.clone(), format!("{} under way", row.in_flight)];
+    usual.into_iter().chain(unusual(row)).collect::<Vec<_>>().join(", ")
+}
+
 fn mass(files: &[(String, Results)]) -> Chart {
     let mut chart = Chart::new(
         "Round trip over number of objects",
@@ -81,8 +97,7 @@ fn mass(files: &[(String, Results)]) -> Chart {
         Axis::log("mean round trip, ms"),
     )
     .with_subtitle("Mass object test; the paper's curve is Table 1 of Lorenzo et al. 2001");
-    let word = |row: &Row| format!("{}, {} under way", row.ddm, row.in_flight);
-    for (name, rows) in curves(files, "mass", word) {
+    for (name, rows) in curves(files, "mass", mass_words) {
         chart.add(Series::new(&name, Mark::Dots, points(&rows, |row| row.objects as f64, "mean_us", 1e-3)));
     }
     if files.iter().any(|(_, results)| results.rows.iter().any(|row| row.test == "mass")) {
@@ -99,8 +114,7 @@ fn answers(files: &[(String, Results)]) -> Chart {
         Axis::log("answers per second"),
     )
     .with_subtitle("Mass object test");
-    let word = |row: &Row| format!("{}, {} under way", row.ddm, row.in_flight);
-    for (name, rows) in curves(files, "mass", word) {
+    for (name, rows) in curves(files, "mass", mass_words) {
         let points = points(&rows, |row| row.objects as f64, "answers_per_s", 1.0);
         chart.add(Series::new(&name, Mark::Dots, points));
     }
@@ -118,10 +132,8 @@ fn latency(files: &[(String, Results)]) -> Chart {
     );
     let named = curves(files, "latency", |row| {
         let mut words = vec![row.ddm.clone(), row.transport.clone(), row.order.clone()];
-        words.extend((row.encoding != "opaque").then(|| row.encoding.clone()));
         words.extend((row.objects > 0).then(|| format!("{} objects", row.objects)));
-        words.extend((row.consumers > 1).then(|| format!("{} consumers", row.consumers)));
-        words.extend(row.line.as_ref().map(|line| format!("behind {line}")));
+        words.extend(unusual(row));
         words.extend(row.rate_per_s.map(|rate| format!("{rate}/s")));
         words.join(", ")
     });

@@ -120,6 +120,8 @@ pub fn csv(files: &[(String, Results)]) -> String {
         "transport",
         "order",
         "encoding",
+        "bundling",
+        "producers",
         "consumers",
         "objects",
         "size_bytes",
@@ -145,7 +147,7 @@ pub fn csv(files: &[(String, Results)]) -> String {
     text
 }
 
-fn csv_settings(file: &str, row: &Row) -> [String; 19] {
+fn csv_settings(file: &str, row: &Row) -> [String; 21] {
     let outcome = serde_json::to_value(row.outcome).ok();
     [
         file.to_owned(),
@@ -155,6 +157,8 @@ fn csv_settings(file: &str, row: &Row) -> [String; 19] {
         row.transport.clone(),
         row.order.clone(),
         row.encoding.clone(),
+        row.bundling.clone(),
+        row.producers.to_string(),
         row.consumers.to_string(),
         row.objects.to_string(),
         row.size_bytes.to_string(),

@@ -40,6 +40,12 @@ pub struct Row {
     pub order: String,
     /// `opaque`, `big-endian` or `little-endian`: what the data are.
     pub encoding: String,
+    /// `on` if messages of a federate leave together, `off` if each is written by itself.
+    #[serde(default = "on")]
+    pub bundling: String,
+    /// Federates that send messages and measure.
+    #[serde(default = "one")]
+    pub producers: u64,
     /// Federates that answer each message.
     pub consumers: u64,
     /// Objects of each federate, besides the one that `latency` updates.
@@ -72,6 +78,16 @@ pub struct Row {
     /// The round trips of each run: nanoseconds and count.
     #[serde(skip)]
     pub runs: Vec<Vec<(u64, u64)>>,
+}
+
+// Rows of earlier versions lack some settings, which then were these.
+
+fn on() -> String {
+    "on".to_owned()
+}
+
+fn one() -> u64 {
+    1
 }
 
 impl Row {
@@ -119,6 +135,8 @@ impl Row {
             transport: self.transport.clone(),
             order: self.order.clone(),
             encoding: self.encoding.clone(),
+            bundling: self.bundling.clone(),
+            producers: self.producers,
             consumers: self.consumers,
             objects: self.objects,
             size_bytes: self.size_bytes,
@@ -153,6 +171,8 @@ pub struct Case {
     transport: String,
     order: String,
     encoding: String,
+    bundling: String,
+    producers: u64,
     consumers: u64,
     objects: u64,
     size_bytes: u64,
@@ -182,6 +202,12 @@ impl std::fmt::Display for Case {
             if word != usual {
                 write!(f, ", {word}")?;
             }
+        }
+        if self.bundling != "on" {
+            write!(f, ", no bundling")?;
+        }
+        if self.producers > 1 {
+            write!(f, ", {} producers", self.producers)?;
         }
         if self.consumers > 1 {
             write!(f, ", {} consumers", self.consumers)?;
@@ -350,6 +376,8 @@ pub(crate) mod tests {
             transport: "reliable".to_owned(),
             order: "receive".to_owned(),
             encoding: "opaque".to_owned(),
+            bundling: "on".to_owned(),
+            producers: 1,
             consumers: 1,
             objects,
             size_bytes,
@@ -416,6 +444,17 @@ pub(crate) mod tests {
         assert_eq!(results(rows.clone()).rows, rows);
     }
 
+    /// Results of earlier versions have neither.
+    #[test]
+    fn a_row_without_producers_and_bundling_has_one_and_bundles() {
+        let written = row("ping", 0, 128, &[9]);
+        let mut value = json!(written);
+        let fields = value.as_object_mut().expect("a row is an object");
+        assert!(fields.remove("producers").is_some() && fields.remove("bundling").is_some());
+        let read: Row = serde_json::from_value(value).expect("an earlier row");
+        assert_eq!(read.case(), written.case());
+    }
+
     #[test]
     fn the_figures_are_of_all_runs() {
         let row = row("mass", 100, 128, &[100, 110, 300]);
@@ -443,5 +482,8 @@ pub(crate) mod tests {
         let mut ping = row("ping", 0, 64, &[9]);
         ping.transport = "best-effort".to_owned();
         assert_eq!(ping.case().to_string(), "ping interaction, 64 B, best-effort");
+        ping.bundling = "off".to_owned();
+        ping.producers = 3;
+        assert_eq!(ping.case().to_string(), "ping interaction, 64 B, best-effort, no bundling, 3 producers");
     }
 }

@@ -8,13 +8,12 @@ use std::collections::HashMap;
 use std::str::FromStr as _;
 
 use federate::Callback;
-use hla::handle::ObjectInstanceHandle;
+use hla::handle::{FederateHandle, ObjectInstanceHandle};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::data::answered;
-use super::side::{Heard, Party, Side, Values};
+use super::side::{Heard, Message, Party, Side, Values};
 use super::way::{Kind, Way};
-use crate::access::measured_options;
 use crate::error::BenchError;
 use crate::member::received;
 use crate::process::{orders, print_line};
@@ -28,10 +27,11 @@ pub(crate) async fn play_answerer(server: String, federation: String, way: Strin
     let mut orders = orders();
     let answering = async {
         let way = Way::from_str(&way).map_err(BenchError::Unusable)?;
-        let session = federate::Federate::connect(measured_options(&server)?).await?;
+        let session = Side::connect(&server).await?;
         let side = Side::join(session, &federation, way, Party::Answerer).await?;
         print_line("ready");
-        let answerer = Answerer { side, way, counterparts: HashMap::new(), mirrored: 0 };
+        let answerer =
+            Answerer { side, way, counterparts: HashMap::new(), of_federates: HashMap::new(), mirrored: 0 };
         answerer.run(&mut orders, &federation).await
     };
     match answering.await {
@@ -42,12 +42,18 @@ pub(crate) async fn play_answerer(server: String, federation: String, way: Strin
     Ok(())
 }
 
+/// An object of the other party, and the federate that registered it.
+type Discovered = (ObjectInstanceHandle, Option<FederateHandle>);
+
 struct Answerer {
     side: Side,
     way: Way,
     /// The mirror of each object of the other party. For directed interactions, which arrive at a
-    /// mirror, the object of each mirror.
-    counterparts: HashMap<ObjectInstanceHandle, ObjectInstanceHandle>,
+    /// mirror, the object of each mirror and the federate that registered it.
+    counterparts: HashMap<ObjectInstanceHandle, Discovered>,
+    /// For directed interactions: an object of each federate of the other party, for answers to one that
+    /// directs an interaction to the mirror of another one's object.
+    of_federates: HashMap<FederateHandle, ObjectInstanceHandle>,
     mirrored: usize,
 }
 
@@ -101,26 +107,30 @@ impl Answerer {
     async fn handle(
         &mut self,
         callback: Callback,
-        discovered: &mut Vec<ObjectInstanceHandle>,
+        discovered: &mut Vec<Discovered>,
     ) -> Result<(), BenchError> {
         match self.side.hear(callback)? {
             Heard::Nothing => Ok(()),
-            Heard::Object(object) => {
-                discovered.push(object);
+            Heard::Object(object, federate) => {
+                discovered.push((object, federate));
                 Ok(())
             }
-            Heard::Message(object, values) => self.answer(object, values).await,
+            Heard::Message(message) => self.answer(message).await,
         }
     }
 
-    async fn answer(
-        &mut self,
-        object: Option<ObjectInstanceHandle>,
-        values: Values,
-    ) -> Result<(), BenchError> {
+    async fn answer(&mut self, message: Message) -> Result<(), BenchError> {
+        let Message { object, sender, values } = message;
         let at = self.side.next_step()?;
         let values = Values { data: answered(values.data, self.way.encoding)?, ..values };
-        let counterpart = object.and_then(|object| self.counterparts.get(&object).copied());
+        let counterpart = object.and_then(|object| self.counterparts.get(&object));
+        let of_sender = |&(object, federate): &Discovered| match sender {
+            Some(sender) if self.way.kind == Kind::Directed && federate != Some(sender) => {
+                self.of_federates.get(&sender).copied().unwrap_or(object)
+            }
+            _ => object,
+        };
+        let counterpart = counterpart.map(of_sender);
         if self.way.kind != Kind::Interaction && counterpart.is_none() {
             return Err(BenchError::Nonsense("a message of an object that was not discovered".to_owned()));
         }
@@ -130,17 +140,22 @@ impl Answerer {
         }
     }
 
-    async fn mirror(&mut self, discovered: &mut Vec<ObjectInstanceHandle>) -> Result<(), BenchError> {
+    async fn mirror(&mut self, discovered: &mut Vec<Discovered>) -> Result<(), BenchError> {
         if discovered.is_empty() {
             return Ok(());
         }
         let mirrors = self.side.register(self.mirrored, discovered.len()).await?;
         self.mirrored += mirrors.len();
-        for (object, mirror) in discovered.drain(..).zip(mirrors) {
+        for ((object, federate), mirror) in discovered.drain(..).zip(mirrors) {
             match self.way.kind {
-                Kind::Directed => self.counterparts.insert(mirror, object),
-                Kind::Update | Kind::Interaction => self.counterparts.insert(object, mirror),
-            };
+                Kind::Directed => {
+                    self.counterparts.insert(mirror, (object, federate));
+                    self.of_federates.extend(federate.map(|federate| (federate, object)));
+                }
+                Kind::Update | Kind::Interaction => {
+                    self.counterparts.insert(object, (mirror, None));
+                }
+            }
         }
         Ok(())
     }

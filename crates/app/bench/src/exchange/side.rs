@@ -10,12 +10,12 @@ use hla::api::{
     UpdateAttributeValuesWithTimeRequest,
 };
 use hla::handle::{
-    AttributeHandle, DimensionHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
-    ParameterHandle, RegionHandle,
+    AttributeHandle, DimensionHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
+    ObjectInstanceHandle, ParameterHandle, RegionHandle,
 };
 use hla::time::{LogicalTime, LogicalTimeInterval};
 
-use super::way::{Ddm, Kind, Order, Way};
+use super::way::{Bundling, Ddm, Kind, Order, Way};
 use crate::access::measured_options;
 use crate::error::BenchError;
 use crate::member::leave;
@@ -67,29 +67,40 @@ impl Classes {
 
     /// The meaning of a callback, if these are the classes of the other party.
     fn hear(&self, callback: Callback) -> Result<Heard, BenchError> {
-        let message = |object, values: Option<Values>| {
+        let message = |object, sender, values: Option<Values>| {
             let wrong = || BenchError::Nonsense("a message without the values that were sent".to_owned());
-            values.map(|values| Heard::Message(object, values)).ok_or_else(wrong)
+            values.map(|values| Heard::Message(Message { object, sender, values })).ok_or_else(wrong)
         };
         match callback {
-            Callback::ReflectAttributeValues(reflect) => {
-                message(reflect.object_instance, self.updated(reflect.attribute_values))
+            Callback::ReflectAttributeValues(reflect) => message(
+                reflect.object_instance,
+                reflect.producing_federate,
+                self.updated(reflect.attribute_values),
+            ),
+            Callback::ReflectAttributeValuesWithTime(reflect) => message(
+                reflect.object_instance,
+                reflect.producing_federate,
+                self.updated(reflect.attribute_values),
+            ),
+            Callback::ReceiveInteraction(received) => {
+                message(None, received.producing_federate, self.sent(received.parameter_values))
             }
-            Callback::ReflectAttributeValuesWithTime(reflect) => {
-                message(reflect.object_instance, self.updated(reflect.attribute_values))
-            }
-            Callback::ReceiveInteraction(received) => message(None, self.sent(received.parameter_values)),
             Callback::ReceiveInteractionWithTime(received) => {
-                message(None, self.sent(received.parameter_values))
+                message(None, received.producing_federate, self.sent(received.parameter_values))
             }
-            Callback::ReceiveDirectedInteraction(received) => {
-                message(received.object_instance, self.sent(received.parameter_values))
-            }
-            Callback::ReceiveDirectedInteractionWithTime(received) => {
-                message(received.object_instance, self.sent(received.parameter_values))
-            }
+            Callback::ReceiveDirectedInteraction(received) => message(
+                received.object_instance,
+                received.producing_federate,
+                self.sent(received.parameter_values),
+            ),
+            Callback::ReceiveDirectedInteractionWithTime(received) => message(
+                received.object_instance,
+                received.producing_federate,
+                self.sent(received.parameter_values),
+            ),
             Callback::DiscoverObjectInstance(found) if found.object_class == Some(self.object) => {
-                Ok(found.object_instance.map_or(Heard::Nothing, Heard::Object))
+                let object = |object| Heard::Object(object, found.producing_federate);
+                Ok(found.object_instance.map_or(Heard::Nothing, object))
             }
             Callback::FederateResigned(resigned) => {
                 Err(BenchError::Resigned(resigned.reason_for_resign_description))
@@ -118,13 +129,23 @@ pub(super) struct Values {
     pub(super) time: Bytes,
 }
 
+/// A message of the other party.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Message {
+    /// The object that was updated or to which it is directed.
+    pub(super) object: Option<ObjectInstanceHandle>,
+    /// The federate that sent it.
+    pub(super) sender: Option<FederateHandle>,
+    pub(super) values: Values,
+}
+
 /// The meaning of a callback.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Heard {
-    /// An object of the other party.
-    Object(ObjectInstanceHandle),
-    /// A message, and the object that was updated or to which it is directed.
-    Message(Option<ObjectInstanceHandle>, Values),
+    /// An object of the other party, and the federate that registered it.
+    Object(ObjectInstanceHandle, Option<FederateHandle>),
+    /// A message.
+    Message(Message),
     /// Anything else.
     Nothing,
 }
@@ -152,6 +173,11 @@ impl Side {
         let (federate, callbacks) = Federate::connect(measured_options(server)?).await?;
         federate.create_federation_execution(federation, fom::content("MeshRTI-Latency.xml", FOM)).await?;
         Ok((federate, callbacks))
+    }
+
+    /// Connects.
+    pub(super) async fn connect(server: &str) -> Result<(Federate, Callbacks), BenchError> {
+        Ok(Federate::connect(measured_options(server)?).await?)
     }
 
     /// Joins, publishes and subscribes.
@@ -302,34 +328,47 @@ impl Side {
         values: Values,
         at: Option<LogicalTime>,
     ) -> Result<(), BenchError> {
-        let tag = Bytes::new();
-        if self.way.kind == Kind::Update {
-            let values = self.own.attributes.into_iter().zip([values.data, values.time]);
-            let values: Option<AttributeHandleValueMap> = Some(values.collect());
-            match at {
-                None => {
-                    let request = UpdateAttributeValuesRequest {
-                        object_instance: own,
-                        attribute_values: values,
-                        user_supplied_tag: tag,
-                    };
-                    self.updates.send(request).await?;
-                }
-                Some(time) => {
-                    let request = UpdateAttributeValuesWithTimeRequest {
-                        object_instance: own,
-                        attribute_values: values,
-                        user_supplied_tag: tag,
-                        time: Some(time.into()),
-                    };
-                    self.updates.send(request).await?;
-                }
+        match self.way.kind {
+            Kind::Update => self.update(own, values, at).await?,
+            Kind::Interaction | Kind::Directed => {
+                let parameters = self.own.parameters.into_iter().zip([values.data, values.time]);
+                self.send_interaction(other, Some(parameters.collect()), at).await?;
             }
-            return Ok(());
         }
-        let parameters = self.own.parameters.into_iter().zip([values.data, values.time]);
-        let parameters: Option<ParameterHandleValueMap> = Some(parameters.collect());
-        self.send_interaction(other, parameters, at).await
+        if self.way.bundling == Bundling::Off {
+            self.updates.flush();
+        }
+        Ok(())
+    }
+
+    async fn update(
+        &mut self,
+        own: Option<ObjectInstanceHandle>,
+        values: Values,
+        at: Option<LogicalTime>,
+    ) -> Result<(), BenchError> {
+        let values = self.own.attributes.into_iter().zip([values.data, values.time]);
+        let (attribute_values, user_supplied_tag) = (Some(values.collect()), Bytes::new());
+        let sent = match at {
+            None => {
+                let request = UpdateAttributeValuesRequest {
+                    object_instance: own,
+                    attribute_values,
+                    user_supplied_tag,
+                };
+                self.updates.send(request).await
+            }
+            Some(time) => {
+                let request = UpdateAttributeValuesWithTimeRequest {
+                    object_instance: own,
+                    attribute_values,
+                    user_supplied_tag,
+                    time: Some(time.into()),
+                };
+                self.updates.send(request).await
+            }
+        };
+        Ok(sent?)
     }
 
     async fn send_interaction(
@@ -475,7 +514,8 @@ mod tests {
         };
         let value = Bytes::from_static(b"v");
         let values = Values { data: value.clone(), time: value };
-        assert_eq!(reflect(&[2, 3]).unwrap(), Heard::Message(None, values));
+        let heard = Message { object: None, sender: None, values };
+        assert_eq!(reflect(&[2, 3]).unwrap(), Heard::Message(heard));
         assert!(matches!(reflect(&[2]), Err(BenchError::Nonsense(_))), "a value is missing");
 
         let found = |class| {
@@ -484,7 +524,7 @@ mod tests {
             let found = DiscoverObjectInstance { object_instance, object_class, ..Default::default() };
             classes.hear(Callback::DiscoverObjectInstance(found)).unwrap()
         };
-        assert_eq!(found(1), Heard::Object(ObjectInstanceHandle(9)));
+        assert_eq!(found(1), Heard::Object(ObjectInstanceHandle(9), None));
         assert_eq!(found(7), Heard::Nothing, "of another class");
 
         let resigned = FederateResigned { reason_for_resign_description: "by hand".to_owned() };

@@ -47,6 +47,16 @@ pub enum Order {
     TimeStamp,
 }
 
+/// Whether the messages of a federate leave together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Bundling {
+    /// Those that a federate sends without waiting in between leave together.
+    #[default]
+    On,
+    /// Each is written to the network at once, with a system call of its own.
+    Off,
+}
+
 /// The type of the data of a message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Encoding {
@@ -89,6 +99,7 @@ words!(Kind, Update = "update", Interaction = "interaction", Directed = "directe
 words!(Ddm, Off = "off", OneRegion = "one-region", RegionPerObject = "region-per-object");
 words!(Transport, Reliable = "reliable", BestEffort = "best-effort");
 words!(Order, Receive = "receive", TimeStamp = "timestamp");
+words!(Bundling, On = "on", Off = "off");
 words!(Encoding, Opaque = "opaque", BigEndian = "big-endian", LittleEndian = "little-endian");
 
 impl Encoding {
@@ -111,7 +122,12 @@ pub struct Way {
     pub order: Order,
     /// The type of the data.
     pub encoding: Encoding,
+    /// Whether messages leave together.
+    pub bundling: Bundling,
 }
+
+/// The last word of a way without bundling. A way with it has no such word, as in results of earlier versions.
+const UNBUNDLED: &str = "unbundled";
 
 impl Way {
     /// The reason why the standard has no such way; `None` if it has.
@@ -135,7 +151,11 @@ impl Way {
 impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [kind, ddm] = [self.kind.word(), self.ddm.word()];
-        write!(f, "{kind}/{ddm}/{}/{}/{}", self.transport.word(), self.order.word(), self.encoding.word())
+        write!(f, "{kind}/{ddm}/{}/{}/{}", self.transport.word(), self.order.word(), self.encoding.word())?;
+        match self.bundling {
+            Bundling::On => Ok(()),
+            Bundling::Off => write!(f, "/{UNBUNDLED}"),
+        }
     }
 }
 
@@ -144,8 +164,14 @@ impl FromStr for Way {
 
     fn from_str(word: &str) -> Result<Self, String> {
         let parts: Vec<&str> = word.split('/').collect();
-        let [kind, ddm, transport, order, encoding] = parts[..] else {
-            return Err(format!("`{word}` is no way: expected KIND/DDM/TRANSPORT/ORDER/ENCODING"));
+        let (parts, bundling) = match parts[..] {
+            [ref parts @ .., UNBUNDLED] => (parts, Bundling::Off),
+            ref parts => (parts, Bundling::On),
+        };
+        let [kind, ddm, transport, order, encoding] = *parts else {
+            return Err(format!(
+                "`{word}` is no way: expected KIND/DDM/TRANSPORT/ORDER/ENCODING, and /{UNBUNDLED} behind it or nothing"
+            ));
         };
         Ok(Self {
             kind: kind.parse()?,
@@ -153,6 +179,7 @@ impl FromStr for Way {
             transport: transport.parse()?,
             order: order.parse()?,
             encoding: encoding.parse()?,
+            bundling,
         })
     }
 }
@@ -169,15 +196,17 @@ mod tests {
                 for &transport in Transport::ALL {
                     for &order in Order::ALL {
                         for &encoding in Encoding::ALL {
-                            let way = Way { kind, ddm, transport, order, encoding };
-                            assert_eq!(way.to_string().parse(), Ok(way));
-                            count += usize::from(way.is_missing().is_none());
+                            for &bundling in Bundling::ALL {
+                                let way = Way { kind, ddm, transport, order, encoding, bundling };
+                                assert_eq!(way.to_string().parse(), Ok(way));
+                                count += usize::from(way.is_missing().is_none());
+                            }
                         }
                     }
                 }
             }
         }
-        assert_eq!(count, 3 * 28, "directed interactions have no regions");
+        assert_eq!(count, 2 * 3 * 28, "directed interactions have no regions");
         assert!("update/off".parse::<Way>().unwrap_err().contains("KIND/DDM"));
         let error = "update/of/reliable/receive/opaque".parse::<Way>().unwrap_err();
         assert_eq!(error, "`of` is none of off, one-region, region-per-object");

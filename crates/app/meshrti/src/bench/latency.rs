@@ -20,8 +20,7 @@ Examples:
   meshrti bench latency
   meshrti bench latency --size 16 --objects 10,100000     the cost of objects that exist
   meshrti bench latency --against paper --size 128 --ddm off,one-region
-  meshrti bench latency --rate 5000 --size 128            updates that do not wait
-  meshrti bench latency --server tcp://sim-host --beside tls://sim-host    the price of encryption
+  meshrti bench latency --server tcp://sim-host --beside tls://sim-host
 
 BMLatency of the RTI benchmark suite: a federate updates an object with data and a time stamp, a federate in another \
 process answers each reflect by an update with the same values: two hops each way through the server. One way is half \
@@ -67,7 +66,7 @@ pub(super) async fn run(args: &Args) -> Outcome {
     objects.sort_unstable();
     let plan = Plan {
         ways: args.way.ways(&[Kind::Update], &args.sizes)?,
-        consumers: args.way.consumers(),
+        federates: args.way.federates(),
         samples: args.samples,
         warm_up: args.warm_up,
         slices: args.slices,

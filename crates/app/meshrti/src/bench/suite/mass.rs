@@ -70,7 +70,7 @@ pub(in crate::bench) async fn run(args: &Args) -> Outcome {
     let server = args.way.server(&args.target, &launcher).await?;
     let plan = Plan {
         ways: args.way.ways(&[Kind::Update], &[args.size])?,
-        consumers: args.way.consumers(),
+        federates: args.way.federates(),
         objects: args.objects.iter().map(|objects| *objects as usize).collect(),
         in_flight: args.in_flight.clone(),
         size: args.size,

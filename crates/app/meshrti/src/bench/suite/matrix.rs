@@ -140,7 +140,12 @@ async fn measure(launcher: &Launcher, args: &Args, cell: &Cell, mut progress: im
         Err(failure) => {
             let reason = failure.to_string();
             let reason = reason.trim_start_matches("error: ").trim_end().to_owned();
-            super::rows::failed_rows(cell.test.word(), (&cell.ways(), cell.consumers), &args.target, &reason)
+            super::rows::failed_rows(
+                cell.test.word(),
+                (&cell.ways(), cell.federates()),
+                &args.target,
+                &reason,
+            )
         }
     }
 }

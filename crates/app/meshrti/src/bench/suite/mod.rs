@@ -9,8 +9,8 @@ mod rows;
 
 use std::time::Duration;
 
-use bench::exchange::harness_us;
-use bench::exchange::way::{Ddm, Encoding, Kind, Order, Transport, Way};
+use bench::exchange::way::{Bundling, Ddm, Encoding, Kind, Order, Transport, Way};
+use bench::exchange::{Federates, harness_us};
 use bench::{Launcher, Server};
 use results::grids::{self, Grid};
 use results::schema::Method;
@@ -30,21 +30,27 @@ const HARNESS_MAX: f64 = 0.1;
 /// which a note tells of noise.
 const SPREAD_MAX: f64 = 0.25;
 
-/// How messages travel.
+/// How messages travel. The values of a list take turns.
 #[derive(clap::Args)]
 pub(super) struct WayFlags {
-    /// Regions: none, one for all objects, one for each; several take turns
-    #[arg(long, value_name = "USE", value_delimiter = ',', default_value = "off")]
+    /// Regions: off, one-region for all objects, region-per-object
+    #[arg(long, value_name = "USE,...", value_delimiter = ',', default_value = "off")]
     ddm: Vec<Ddm>,
-    /// reliable or best-effort; several take turns
-    #[arg(long, value_name = "TYPE", value_delimiter = ',', default_value = "reliable")]
+    /// reliable, best-effort
+    #[arg(long, value_name = "TYPE,...", value_delimiter = ',', default_value = "reliable")]
     transport: Vec<Transport>,
-    /// receive, or timestamp with both federates regulating and constrained; several take turns
-    #[arg(long, value_name = "ORDER", value_delimiter = ',', default_value = "receive")]
+    /// receive, timestamp (all regulate and are constrained)
+    #[arg(long, value_name = "ORDER,...", value_delimiter = ',', default_value = "receive")]
     order: Vec<Order>,
-    /// Data: opaque, or integers that both encode and decode: big-endian, little-endian; several take turns
-    #[arg(long, value_name = "TYPE", value_delimiter = ',', default_value = "opaque")]
+    /// Data: opaque, or integers: big-endian, little-endian
+    #[arg(long, value_name = "TYPE,...", value_delimiter = ',', default_value = "opaque")]
     encoding: Vec<Encoding>,
+    /// Messages of a federate leave together: on, off
+    #[arg(long, value_name = "USE,...", value_delimiter = ',', default_value = "on")]
+    bundling: Vec<Bundling>,
+    /// Federates that send messages and measure
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=100))]
+    producers: u16,
     /// Federates that answer each message
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=100))]
     consumers: u16,
@@ -61,11 +67,13 @@ impl WayFlags {
     pub(super) fn ways(&self, kinds: &[Kind], sizes: &[usize]) -> Result<Vec<Way>, Failure> {
         let mut ways = Vec::new();
         for &kind in kinds {
-            for &encoding in &self.encoding {
-                for &order in &self.order {
-                    for &transport in &self.transport {
-                        let of = |&ddm: &Ddm| Way { kind, ddm, transport, order, encoding };
-                        ways.extend(self.ddm.iter().map(of));
+            for &bundling in &self.bundling {
+                for &encoding in &self.encoding {
+                    for &order in &self.order {
+                        for &transport in &self.transport {
+                            let of = |&ddm: &Ddm| Way { kind, ddm, transport, order, encoding, bundling };
+                            ways.extend(self.ddm.iter().map(of));
+                        }
                     }
                 }
             }
@@ -78,9 +86,9 @@ impl WayFlags {
         }
     }
 
-    /// Federates that answer each message.
-    pub(super) fn consumers(&self) -> usize {
-        self.consumers.into()
+    /// The federates that ask, and those that answer.
+    pub(super) fn federates(&self) -> Federates {
+        Federates { producers: self.producers.into(), consumers: self.consumers.into() }
     }
 
     /// The server, behind the emulated line if there is one.

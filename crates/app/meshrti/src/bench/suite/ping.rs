@@ -52,7 +52,7 @@ pub(in crate::bench) async fn run(args: &Args) -> Outcome {
     let server = args.way.server(&args.target, &launcher).await?;
     let plan = Plan {
         ways: args.way.ways(&args.kind, &args.sizes)?,
-        consumers: args.way.consumers(),
+        federates: args.way.federates(),
         samples: args.samples,
         warm_up: args.warm_up,
         slices: args.slices,

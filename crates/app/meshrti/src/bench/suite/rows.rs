@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bench::exchange::way::Way;
-use bench::exchange::{InFlight, harness_us};
+use bench::exchange::{Federates, InFlight, harness_us};
 use bench::latency::{Latency, Plan};
 use bench::mass::{self, Mass};
 use results::{Outcome, Row};
@@ -11,7 +11,7 @@ use results::{Outcome, Row};
 use crate::bench::Target;
 
 /// A row without figures.
-fn row(test: &str, (way, consumers): (Way, usize), target: &Target, failure: Option<&String>) -> Row {
+fn row(test: &str, (way, federates): (Way, Federates), target: &Target, failure: Option<&String>) -> Row {
     let outcome = match failure {
         None => Outcome::Measured,
         Some(_) if way.is_missing().is_some() => Outcome::NotInStandard,
@@ -24,7 +24,9 @@ fn row(test: &str, (way, consumers): (Way, usize), target: &Target, failure: Opt
         transport: way.transport.word().to_owned(),
         order: way.order.word().to_owned(),
         encoding: way.encoding.word().to_owned(),
-        consumers: consumers.max(1) as u64,
+        bundling: way.bundling.word().to_owned(),
+        producers: federates.producers as u64,
+        consumers: federates.consumers as u64,
         objects: 0,
         size_bytes: 0,
         in_flight: "1".to_owned(),
@@ -44,11 +46,11 @@ fn row(test: &str, (way, consumers): (Way, usize), target: &Target, failure: Opt
 /// Rows of a test that could not begin.
 pub(super) fn failed_rows(
     test: &str,
-    (ways, consumers): (&[Way], usize),
+    (ways, federates): (&[Way], Federates),
     target: &Target,
     reason: &str,
 ) -> Vec<Row> {
-    ways.iter().map(|way| row(test, (*way, consumers), target, Some(&reason.to_owned()))).collect()
+    ways.iter().map(|way| row(test, (*way, federates), target, Some(&reason.to_owned()))).collect()
 }
 
 /// Rows of round trips of one message at a time, or of an open loop.
@@ -59,7 +61,7 @@ pub(in crate::bench) fn latency_rows(
     results: &[Latency],
 ) -> Vec<Row> {
     let of = |latency: &Latency| {
-        let mut row = row(test, (latency.way, plan.consumers), target, latency.failure.as_ref());
+        let mut row = row(test, (latency.way, plan.federates), target, latency.failure.as_ref());
         row.links = latency.links as u64;
         row.line.clone_from(&latency.line);
         row.objects = latency.objects as u64;
@@ -85,7 +87,7 @@ pub(in crate::bench) fn latency_rows(
 pub(in crate::bench) fn mass_rows(target: &Target, plan: &mass::Plan, results: &[Mass]) -> Vec<Row> {
     let harness = harness_us(plan.size);
     let of = |mass: &Mass| {
-        let mut row = row("mass", (mass.way, plan.consumers), target, mass.failure.as_ref());
+        let mut row = row("mass", (mass.way, plan.federates), target, mass.failure.as_ref());
         row.links = mass.links as u64;
         row.line.clone_from(&mass.line);
         row.objects = mass.objects as u64;

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use bench::exchange::InFlight;
-use bench::exchange::way::{Ddm, Encoding, Kind, Order, Transport, Way};
+use bench::exchange::way::{Bundling, Ddm, Encoding, Kind, Order, Transport, Way};
+use bench::exchange::{Federates, InFlight};
 use bench::{latency, mass};
 use serde::{Deserialize, Serialize};
 use wan::LineSpec;
@@ -49,8 +49,8 @@ pub(super) struct Matrix {
     blocks: Vec<Block>,
 }
 
-/// A block of cells: one for each combination of an entry of `objects`, of `sizes`, of `rates`, of `consumers` and of
-/// `lines`. The other lists take turns within a cell.
+/// A block of cells: one for each combination of an entry of `objects`, of `sizes`, of `rates`, of `producers`, of
+/// `consumers` and of `lines`. The other lists take turns within a cell.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Block {
@@ -73,6 +73,10 @@ struct Block {
     order: Vec<String>,
     #[serde(default = "opaque")]
     encoding: Vec<String>,
+    #[serde(default = "on")]
+    bundling: Vec<String>,
+    #[serde(default = "one")]
+    producers: Vec<usize>,
     #[serde(default = "one")]
     consumers: Vec<usize>,
     /// Emulated lines between the server and the federates that answer; an empty one is none.
@@ -110,6 +114,10 @@ fn opaque() -> Vec<String> {
     vec![Encoding::Opaque.word().to_owned()]
 }
 
+fn on() -> Vec<String> {
+    vec![Bundling::On.word().to_owned()]
+}
+
 fn one() -> Vec<usize> {
     vec![1]
 }
@@ -137,7 +145,10 @@ pub(super) struct Cell {
     objects: usize,
     size_bytes: usize,
     pub(super) rate: Option<f64>,
-    pub(super) consumers: usize,
+    /// Not there where there is one, as in results of earlier versions.
+    #[serde(skip_serializing_if = "is_one")]
+    producers: usize,
+    consumers: usize,
     /// Not there where there is none, as in results of earlier versions.
     #[serde(skip_serializing_if = "String::is_empty")]
     line: String,
@@ -146,6 +157,11 @@ pub(super) struct Cell {
     samples: u64,
     pub(super) warm_up: u64,
     pub(super) runs: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde calls it so
+fn is_one(number: &usize) -> bool {
+    *number == 1
 }
 
 /// The reason why a file is no matrix.
@@ -193,12 +209,15 @@ impl Block {
         self.transport.iter().try_for_each(|text| text.parse::<Transport>().map(drop))?;
         self.order.iter().try_for_each(|text| text.parse::<Order>().map(drop))?;
         self.encoding.iter().try_for_each(|text| text.parse::<Encoding>().map(drop))?;
+        self.bundling.iter().try_for_each(|text| text.parse::<Bundling>().map(drop))?;
         let is_opaque = self.encoding.iter().all(|word| word == Encoding::Opaque.word());
         if !is_opaque && self.size_bytes().iter().any(|size| !Encoding::BigEndian.fits(*size)) {
             return Err("integers of 32 bits need sizes that are multiples of 4".to_owned());
         }
-        if !self.consumers.iter().all(|consumers| (1..=100).contains(consumers)) {
-            return Err("`consumers` are 1 to 100".to_owned());
+        for (key, counts) in [("producers", &self.producers), ("consumers", &self.consumers)] {
+            if !counts.iter().all(|count| (1..=100).contains(count)) {
+                return Err(format!("`{key}` are 1 to 100"));
+            }
         }
         if self.samples == 0 || self.runs == 0 {
             return Err("`samples` and `runs` are at least 1".to_owned());
@@ -224,18 +243,23 @@ impl Block {
             for size_bytes in self.size_bytes() {
                 for &rate in &rates {
                     for line in &self.lines {
-                        let of = |consumers: &usize| (objects, size_bytes, rate, *consumers, line.clone());
-                        settings.extend(self.consumers.iter().map(of));
+                        for &producers in &self.producers {
+                            let of = |&consumers: &usize| {
+                                (objects, size_bytes, rate, Federates { producers, consumers }, line.clone())
+                            };
+                            settings.extend(self.consumers.iter().map(of));
+                        }
                     }
                 }
             }
         }
-        let cell = |(objects, size_bytes, rate, consumers, line)| Cell {
+        let cell = |(objects, size_bytes, rate, federates, line): (_, _, _, Federates, _)| Cell {
             test: self.test,
             objects,
             size_bytes,
             rate,
-            consumers,
+            producers: federates.producers,
+            consumers: federates.consumers,
             line,
             in_flight: if self.test == Test::Mass { self.in_flight.clone() } else { Vec::new() },
             ways: self.ways(),
@@ -261,11 +285,14 @@ impl Block {
         };
         let mut ways = Vec::new();
         for kind in &kinds {
-            for encoding in &self.encoding {
-                for order in &self.order {
-                    for transport in &self.transport {
-                        let way = |ddm| format!("{kind}/{ddm}/{transport}/{order}/{encoding}");
-                        ways.extend(self.ddm.iter().map(way));
+            for bundling in &self.bundling {
+                let end = if bundling == Bundling::On.word() { "" } else { "/unbundled" };
+                for encoding in &self.encoding {
+                    for order in &self.order {
+                        for transport in &self.transport {
+                            let way = |ddm| format!("{kind}/{ddm}/{transport}/{order}/{encoding}{end}");
+                            ways.extend(self.ddm.iter().map(way));
+                        }
                     }
                 }
             }
@@ -280,6 +307,9 @@ impl Cell {
         let mut name = format!("{}-{}B", self.test.word(), self.size_bytes);
         if self.objects > 0 {
             name.push_str(&format!("-{}-objects", self.objects));
+        }
+        if self.producers > 1 {
+            name.push_str(&format!("-{}-producers", self.producers));
         }
         if self.consumers > 1 {
             name.push_str(&format!("-{}-consumers", self.consumers));
@@ -302,6 +332,11 @@ impl Cell {
         rounds * kib * self.consumers as u64 + 4 * (self.objects * self.ways.len()) as u64
     }
 
+    /// The federates that ask, and those that answer.
+    pub(super) fn federates(&self) -> Federates {
+        Federates { producers: self.producers, consumers: self.consumers }
+    }
+
     /// The emulated line, which [`Block::check`] has checked.
     pub(super) fn line(&self) -> Option<LineSpec> {
         self.line.parse().ok().filter(|_| !self.line.is_empty())
@@ -316,7 +351,7 @@ impl Cell {
         let in_flight = self.in_flight.iter().map(|text| crate::bench::suite::mass::in_flight(text));
         mass::Plan {
             ways: self.ways(),
-            consumers: self.consumers,
+            federates: self.federates(),
             objects: vec![self.objects],
             in_flight: in_flight.map(|parsed| parsed.unwrap_or(InFlight::Sweep)).collect(),
             size: self.size_bytes,
@@ -331,7 +366,7 @@ impl Cell {
     pub(super) fn latency_plan(&self) -> latency::Plan {
         latency::Plan {
             ways: self.ways(),
-            consumers: self.consumers,
+            federates: self.federates(),
             samples: self.samples * self.runs,
             warm_up: self.warm_up,
             slices: self.runs,
@@ -384,7 +419,9 @@ mod tests {
             error("test = \"latency\"\nencoding = [\"big-endian\"]\nsizes = [\"6\"]")
                 .contains("multiples of 4")
         );
-        assert!(error("test = \"latency\"\nconsumers = [0]").contains("1 to 100"));
+        assert!(error("test = \"latency\"\nconsumers = [0]").contains("`consumers` are 1 to 100"));
+        assert!(error("test = \"latency\"\nproducers = [101]").contains("`producers` are 1 to 100"));
+        assert!(error("test = \"latency\"\nbundling = [\"of\"]").contains("`of` is none of on, off"));
         assert!(error("test = \"latency\"\nruns = 0").contains("at least 1"));
         let line = error("test = \"latency\"\nlines = [\"\", \"delay=soon\"]");
         assert!(line.contains("`lines` has `delay=soon`"), "{line}");
