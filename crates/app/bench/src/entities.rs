@@ -79,7 +79,7 @@ pub(crate) async fn end(
 }
 
 /// Registers `objects` entities. `update MICROS OBJECT SIZE RELIABLE` adds to the script; `play` is
-/// answered by `sent COUNT FAILED`.
+/// answered by `sent COUNT FAILED`, and the next script begins.
 pub(crate) async fn play_player(
     server: String,
     federation: String,
@@ -97,7 +97,7 @@ pub(crate) async fn play_player(
     tokio::spawn(async move { while callbacks.recv().await.is_some() {} });
     print_line("ready");
     let updates = federate.updates();
-    let mut script = Vec::new();
+    let (mut script, mut failed) = (Vec::new(), 0);
     while let Some(order) = orders.recv().await {
         if let [_, micros, object, size, reliable] = &order[..] {
             let at = Duration::from_micros(role::number(micros)? as u64);
@@ -108,16 +108,26 @@ pub(crate) async fn play_player(
         let moments = script.iter().map(|(at, ..)| begun + *at).collect();
         let mut ticks = alarm::at(moments).map_err(BenchError::system("thread"))?;
         for (_, object, size, reliable) in &script {
-            let _ = ticks.recv().await; // one signal for each update
+            // There is one signal for each update. One that waits already came while an earlier update
+            // waited for the server, which delays this one, too: its time begins with the signal.
+            let born = match ticks.try_recv() {
+                Ok(signalled) => now_ns().saturating_sub(signalled.elapsed().as_nanos() as u64),
+                Err(_) => {
+                    let _ = ticks.recv().await;
+                    now_ns()
+                }
+            };
             let unknown = || BenchError::Unusable(format!("there is no entity {object}"));
             let handle = *handles.get(*object).ok_or_else(unknown)?;
-            let value = (entity.attributes[usize::from(!reliable)], stamped(*size));
+            let value = (entity.attributes[usize::from(!reliable)], stamped(*size, born));
             updates.update_attribute_values(handle, [value], "").await?;
             updates.flush();
         }
         // Failures are reported as a number; they are no error of this process.
         let _ = updates.drained().await;
-        print_line(&format!("sent {} {}", script.len(), updates.counts().failed));
+        print_line(&format!("sent {} {}", script.len(), updates.counts().failed - failed));
+        failed = updates.counts().failed;
+        script.clear();
     }
     Ok(())
 }
@@ -151,10 +161,10 @@ pub(crate) async fn play_watchers(server: &str, federation: &str, count: usize) 
     Ok(())
 }
 
-/// A payload that contains the current time.
-fn stamped(size: usize) -> Bytes {
+/// A payload that contains a time.
+fn stamped(size: usize, born_ns: u64) -> Bytes {
     let mut payload = BytesMut::zeroed(size.max(8));
-    (&mut payload[..8]).put_u64(now_ns());
+    (&mut payload[..8]).put_u64(born_ns);
     payload.freeze()
 }
 
@@ -191,8 +201,8 @@ mod tests {
                 ..Default::default()
             })
         };
-        assert_eq!(stamped(100).len(), 100);
-        let age = age_of(&reflect(stamped(16))).expect("it holds a moment");
+        assert_eq!(stamped(100, now_ns()).len(), 100);
+        let age = age_of(&reflect(stamped(16, now_ns()))).expect("it holds a moment");
         assert!(age < Duration::from_secs(60), "{age:?}");
         let old = Bytes::copy_from_slice(&(now_ns() - 5_000).to_be_bytes());
         assert!(age_of(&reflect(old)).is_some_and(|age| age >= Duration::from_micros(5)));

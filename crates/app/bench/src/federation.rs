@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use console::rounds::Rounds;
-use federate::{Federate, Options, fom};
+use federate::{Federate, fom};
 use hla::handle::ObjectInstanceHandle;
 use tokio::task::JoinSet;
 
+use crate::access::server_options;
 use crate::entities::{self, Update};
 use crate::error::BenchError;
 use crate::groups::{Counts, Groups, await_reach};
@@ -20,6 +21,7 @@ use crate::process::Launcher;
 use crate::process::{PATIENCE, Process, orders, print_line};
 use crate::role;
 use crate::server::{Server, federation_name};
+use crate::share::share;
 use crate::usage;
 
 /// The smallest payload, in bytes: a round is identified by its number.
@@ -41,6 +43,14 @@ pub enum Task {
         count: u64,
         /// Number of subscribing federates, in one process at each node of the others.
         subscribers: usize,
+    },
+    /// Several federates, each in a process of its own, update as fast as they can. At each node of the
+    /// others one subscribes.
+    FanIn {
+        /// Number of updates of all of them together.
+        count: u64,
+        /// Updating federates.
+        publishers: usize,
     },
     /// One federate updates entities at given moments.
     Entities {
@@ -72,12 +82,22 @@ const PATIENT_BYTES: u64 = 16 << 20;
 /// At most so many times [`PATIENCE`]: an hour.
 const PATIENCE_TIMES_MAX: u32 = 60;
 
+impl Task {
+    /// Number of federates that begin, each in a process of its own.
+    fn publishers(&self) -> usize {
+        match self {
+            Task::FanIn { publishers, .. } => *publishers,
+            _ => 1,
+        }
+    }
+}
+
 impl Work {
     /// The longest time that the task may take.
     fn patience(&self) -> Duration {
         let updates = match &self.task {
             Task::RoundTrips { count, warm_up } => count + warm_up,
-            Task::Flood { count, .. } => *count,
+            Task::Flood { count, .. } | Task::FanIn { count, .. } => *count,
             Task::Entities { script, .. } => script.len() as u64,
         };
         let times = 1 + updates.saturating_mul(self.size as u64) / PATIENT_BYTES;
@@ -95,7 +115,7 @@ pub struct Plan {
     /// The multicast groups that nodes share in addition to links.
     pub groups: Option<Groups>,
     /// The tasks, all done at the same time. Each has a federation execution and processes of its
-    /// own: one for the federate that begins, and one at each node of the others.
+    /// own: one for each federate that begins, and one at each node of the others.
     pub work: Vec<Work>,
     /// The cores of the processes; `None`: any core.
     pub cores: Option<Cores>,
@@ -105,11 +125,12 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// `launcher` for a process of a task: `place` 0 is that of the federate that begins, and those
-    /// of the others follow.
+    /// `launcher` for a process of a task: the first places are those of the federates that begin, and
+    /// those of the others follow.
     fn launcher(&self, launcher: &Launcher, task: usize, place: usize) -> Launcher {
         let work = &self.work[task];
-        let node = place.checked_sub(1).map_or(Some(work.from), |at| work.to.get(at).copied());
+        let node = place.checked_sub(work.task.publishers());
+        let node = node.map_or(Some(work.from), |at| work.to.get(at).copied());
         let cores = self.cores.as_ref().and_then(|cores| cores.federates.get(task));
         let launcher = launcher.on_core(cores.and_then(|cores| cores.get(place)).copied());
         match node.and_then(|node| self.namespaces.get(node)) {
@@ -125,7 +146,7 @@ impl Plan {
 pub struct Cores {
     /// The core of each node.
     pub nodes: Vec<usize>,
-    /// For each task: the core of the process of the federate that begins, then those of the
+    /// For each task: the cores of the processes of the federates that begin, then those of the
     /// others.
     pub federates: Vec<Vec<usize>>,
 }
@@ -138,11 +159,11 @@ pub struct Done {
     pub quantiles_us: Option<[f64; 3]>,
     /// The mean of round trips, in microseconds.
     pub mean_us: Option<f64>,
-    /// For floods: reflects per second of each subscriber.
+    /// For floods and fan-in: reflects per second of each subscriber.
     pub per_s: Option<f64>,
     /// For entities: number of reflects.
     pub reflects: Option<u64>,
-    /// Processor time of the process of the federate that began, and of those of the others, in
+    /// Processor time of the processes of the federates that began, and of those of the others, in
     /// seconds, where the system reports it.
     pub cpu_s: Vec<Option<f64>>,
 }
@@ -187,6 +208,15 @@ impl Running {
         let places = (nodes, &plan.namespaces[..]);
         let server =
             Server::network(launcher, plan.nodes, &plan.joined, plan.groups.as_ref(), places).await?;
+        Self::on(launcher, server, plan).await
+    }
+
+    /// Starts federates at a server that runs, whose nodes stand for those of the plan.
+    ///
+    /// # Errors
+    /// The system or the server fails or refuses a request; a task is at a node that the server does not
+    /// have.
+    pub async fn on(launcher: &Launcher, server: Server, plan: &Plan) -> Result<Self, BenchError> {
         let mut federate_processes = Vec::new();
         for (index, work) in plan.work.iter().enumerate() {
             let launcher = |place: usize| plan.launcher(launcher, index, place);
@@ -226,6 +256,11 @@ impl Running {
             nodes_after.zip(nodes_before).map(|(after, before)| difference(after, before)).collect();
         let counts = self.counts().await?.zip(counted).map(|(after, before)| after.since(before));
         Ok(Measured { done, nodes_cpu_s, took, counts })
+    }
+
+    /// The server.
+    pub fn server(&self) -> &Server {
+        &self.server
     }
 
     /// The nodes' counters, if they share groups.
@@ -275,7 +310,7 @@ fn address_of(server: &Server, task: usize, node: usize) -> Result<&str, BenchEr
     server.address_of(node).ok_or_else(none)
 }
 
-/// Starts the processes of a task, except that of the federate that begins, node by node.
+/// Starts the processes of a task, except those of the federates that begin, node by node.
 async fn start_others(
     launcher: &impl Fn(usize) -> Launcher,
     server: &Server,
@@ -289,9 +324,10 @@ async fn start_others(
         let words = match work.task {
             Task::RoundTrips { .. } => role::echo(node, federation),
             Task::Flood { subscribers, .. } => role::sinks(node, federation, subscribers),
+            Task::FanIn { .. } => role::sinks(node, federation, 1),
             Task::Entities { subscribers, .. } => role::watchers(node, federation, subscribers),
         };
-        far.push(launcher(1 + at).start(&words).await?.0);
+        far.push(launcher(work.task.publishers() + at).start(&words).await?.0);
     }
     Ok(far)
 }
@@ -299,7 +335,8 @@ async fn start_others(
 /// The processes of a task.
 struct FederateProcess {
     work: Work,
-    near: Process,
+    /// Those of the federates that begin.
+    near: Vec<Process>,
     /// The process at each node of the others.
     far: Vec<Process>,
     /// Keeps the federation execution in existence.
@@ -307,8 +344,8 @@ struct FederateProcess {
 }
 
 impl FederateProcess {
-    /// `launcher` gets 0 for the process of the federate that begins, and then the numbers of the
-    /// others.
+    /// `launcher` gets the numbers of the processes of the federates that begin from 0, and then those of
+    /// the others.
     async fn start(
         launcher: impl Fn(usize) -> Launcher,
         server: &Server,
@@ -317,22 +354,25 @@ impl FederateProcess {
     ) -> Result<Self, BenchError> {
         let near = address_of(server, index, work.from)?;
         let federation = federation_name(&format!("federation {}", index + 1));
-        let (creator, _) = Federate::connect(Options::new(near)).await?;
+        let (creator, _) = Federate::connect(server_options(near)?).await?;
         creator.create_federation_execution(&federation, fom::content("MeshRTI-Bench.xml", FOM)).await?;
         let begins = match work.task {
             Task::RoundTrips { .. } => role::asker(near, &federation),
-            Task::Flood { .. } => role::publisher(near, &federation),
+            Task::Flood { .. } | Task::FanIn { .. } => role::publisher(near, &federation),
             Task::Entities { objects, .. } => role::player(near, &federation, objects),
         };
         let others = start_others(&launcher, server, &federation, index, &work);
         // The asking federate starts before the answering one; in other tasks the subscribers start
         // first.
         let (near, far) = if let Task::RoundTrips { .. } = work.task {
-            let near = launcher(0).start(&begins).await?.0;
+            let near = vec![launcher(0).start(&begins).await?.0];
             (near, others.await?)
         } else {
-            let far = others.await?;
-            (launcher(0).start(&begins).await?.0, far)
+            let (far, mut near) = (others.await?, Vec::new());
+            for at in 0..work.task.publishers() {
+                near.push(launcher(at).start(&begins).await?.0);
+            }
+            (near, far)
         };
         Ok(Self { work, near, far, _creator: creator })
     }
@@ -343,6 +383,7 @@ impl FederateProcess {
         let task = match self.work.task {
             Task::RoundTrips { .. } => Task::RoundTrips { count: 1, warm_up: 100 },
             Task::Flood { count, subscribers } => Task::Flood { count: count / 20 + 1, subscribers },
+            Task::FanIn { count, publishers } => Task::FanIn { count: count / 20 + 1, publishers },
             // A script cannot be shortened.
             Task::Entities { .. } => return Ok(()),
         };
@@ -354,22 +395,32 @@ impl FederateProcess {
     }
 
     fn cpu_s(&self) -> Vec<Option<f64>> {
-        std::iter::once(&self.near).chain(&self.far).map(|process| usage::cpu_s(process.id())).collect()
+        self.near.iter().chain(&self.far).map(|process| usage::cpu_s(process.id())).collect()
     }
 
     async fn begin(&mut self) -> Result<(), BenchError> {
         let size = self.work.size;
         match &self.work.task {
             Task::RoundTrips { count, warm_up } => {
-                self.near.send_line(&format!("rounds {size} {warm_up} {count}")).await
+                self.near[0].send_line(&format!("rounds {size} {warm_up} {count}")).await
             }
             Task::Flood { count, subscribers } => {
                 for far in &mut self.far {
                     far.send_line(&format!("expect {}", count * *subscribers as u64)).await?;
                 }
-                self.near.send_line(&format!("flood {size} {count}")).await
+                self.near[0].send_line(&format!("flood {size} {count}")).await
             }
-            Task::Entities { script, .. } => entities::begin(&mut self.near, script).await,
+            Task::FanIn { count, publishers } => {
+                for far in &mut self.far {
+                    far.send_line(&format!("expect {count}")).await?;
+                }
+                for (at, near) in (0..).zip(&mut self.near) {
+                    near.send_line(&format!("flood {size} {}", share(*count, *publishers as u64, at)))
+                        .await?;
+                }
+                Ok(())
+            }
+            Task::Entities { script, .. } => entities::begin(&mut self.near[0], script).await,
         }
     }
 
@@ -379,7 +430,7 @@ impl FederateProcess {
             Done { quantiles_us: None, mean_us: None, per_s: None, reflects: None, cpu_s: Vec::new() };
         match &self.work.task {
             Task::RoundTrips { .. } => {
-                let words = self.near.hear_within("took", self.work.patience()).await?;
+                let words = self.near[0].hear_within("took", self.work.patience()).await?;
                 let micros = |at: usize| words.get(at).and_then(|word| word.parse::<f64>().ok());
                 let quantiles = micros(0).zip(micros(1)).zip(micros(2));
                 let quantiles = quantiles.map(|((p50, p90), p99)| [p50, p90, p99]);
@@ -388,8 +439,12 @@ impl FederateProcess {
                 }
                 Ok(Done { quantiles_us: quantiles, mean_us: micros(3), ..nothing })
             }
-            Task::Flood { count, subscribers } => {
-                let expected = count * (*subscribers * self.far.len()) as u64;
+            Task::Flood { count, .. } | Task::FanIn { count, .. } => {
+                let subscribers = match self.work.task {
+                    Task::Flood { subscribers, .. } => subscribers,
+                    _ => 1,
+                };
+                let expected = count * (subscribers * self.far.len()) as u64;
                 let mut received = 0;
                 for far in &mut self.far {
                     let words = far.hear_within("got", self.work.patience()).await?;
@@ -398,15 +453,18 @@ impl FederateProcess {
                         count.ok_or_else(|| BenchError::Unusable("a federate says no count".to_owned()))?;
                 }
                 let seconds = begun.elapsed().as_secs_f64();
-                let sent = self.near.hear("sent").await?;
-                let failed = sent.get(1).and_then(|word| word.parse().ok()).unwrap_or(0);
+                let mut failed = 0;
+                for near in &mut self.near {
+                    let sent = near.hear("sent").await?;
+                    failed += sent.get(1).and_then(|word| word.parse().ok()).unwrap_or(0);
+                }
                 if received != expected || failed > 0 {
                     return Err(BenchError::Lossy { sent: expected, received, failed });
                 }
                 Ok(Done { per_s: Some(*count as f64 / seconds), ..nothing })
             }
             Task::Entities { script, subscribers, .. } => {
-                let seen = entities::end(&mut self.near, &mut self.far, script).await?;
+                let seen = entities::end(&mut self.near[0], &mut self.far, script).await?;
                 let expected = (script.len() * subscribers * self.far.len()) as u64;
                 if script.iter().all(|update| update.reliable) && seen.reflects != expected {
                     return Err(BenchError::Lossy { sent: expected, received: seen.reflects, failed: 0 });

@@ -6,10 +6,12 @@
 //! - [`schema`]: a file of results;
 //! - [`papers`]: the figures of papers;
 //! - [`compare`](mod@compare): what changed beyond noise;
+//! - [`drift`]: whether a figure rises or falls over a long run;
 //! - [`grids`]: tables in the form of the papers;
 //! - [`report`]: pages in HTML and Markdown, and rows as CSV.
 
 pub mod compare;
+pub mod drift;
 mod escape;
 pub mod grids;
 mod merge;

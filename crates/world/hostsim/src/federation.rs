@@ -81,8 +81,10 @@ pub const GROUPS_MAX: u16 = 64;
 pub const NODES_MAX: u16 = 1_000;
 /// Maximum number of updates or round trips of a task.
 pub const COUNT_MAX: u32 = 10_000_000;
-/// Maximum number of objects of a workload.
+/// Maximum number of objects of a workload or a recording.
 pub const OBJECTS_MAX: u64 = 100_000;
+/// Maximum number of federates of a task that begin.
+pub const PUBLISHERS_MAX: u32 = 1_000;
 /// Maximum number of subscribers of a task at each node.
 pub const SUBSCRIBERS_MAX: u32 = 1_000;
 
@@ -95,6 +97,33 @@ pub enum Placement {
     ByNode,
     /// Each process on a computer of its own.
     Apart,
+}
+
+/// Recorded updates of one federate, in order of time.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Recording(Arc<[Update]>);
+
+impl Recording {
+    /// The updates, in any order.
+    pub fn new(mut updates: Vec<Update>) -> Self {
+        updates.sort_by_key(|update| update.at);
+        Self(updates.into())
+    }
+
+    /// The updates, in order.
+    pub fn updates(&self) -> &[Update] {
+        &self.0
+    }
+
+    /// Number of objects: that of the last one and all before it.
+    pub fn objects(&self) -> u64 {
+        self.0.iter().map(|update| u64::from(update.object) + 1).max().unwrap_or(0)
+    }
+
+    /// The moment of the last update.
+    pub fn length(&self) -> Duration {
+        self.0.last().map_or(Duration::ZERO, |update| update.at)
+    }
 }
 
 /// A federation to be simulated.
@@ -110,6 +139,8 @@ pub struct Federation {
     pub work: Vec<Work>,
     /// Workloads of entities, which tasks refer to by index.
     pub workloads: Vec<Workload>,
+    /// Recorded updates, which tasks refer to by index.
+    pub recordings: Vec<Recording>,
     /// The model of the computers.
     pub hosts: HostModel,
     /// Placement of processes on computers.
@@ -159,6 +190,16 @@ pub enum FederationError {
         /// Number of workloads.
         count: usize,
     },
+    /// A task refers to a recording that does not exist.
+    #[error("task {task} has recording {recording}, but there are {count}")]
+    NoRecording {
+        /// Number of the task, from 1.
+        task: usize,
+        /// Index of the recording, from 0.
+        recording: usize,
+        /// Number of recordings.
+        count: usize,
+    },
     /// A task refers to a node that does not exist.
     #[error("task {task} is at node {node}, but nodes are numbered from 0 to {last}")]
     Node {
@@ -206,8 +247,13 @@ pub enum FederationError {
 pub enum Process {
     /// A node, by its number.
     Node(u16),
-    /// The process of the first federate of a task, by the index of the task.
-    First(usize),
+    /// The process of a federate that begins a task.
+    Publisher {
+        /// Index of the task.
+        task: usize,
+        /// Its number among those of the task, from 0.
+        at: usize,
+    },
     /// The process of the other federates of a task at one node.
     Others {
         /// Index of the task.
@@ -228,7 +274,7 @@ impl Federation {
     pub fn core(&self, process: Process) -> Option<u32> {
         let number = match process {
             Process::Node(node) => u32::from(node) + 1,
-            Process::First(task) => self.work[task].from.into(),
+            Process::Publisher { task, at } => u32::from(self.work[task].from) + at as u32,
             Process::Others { task, at } => u32::from(self.work[task].to[at]) + 2,
         };
         self.pinned.then_some(number)
@@ -270,11 +316,20 @@ impl Federation {
             range("the size of an update in bytes", min, max, work.size_bytes.into())?;
             let subscribers = work.task.subscribers();
             range("the number of subscribers", 1, SUBSCRIBERS_MAX.into(), subscribers.into())?;
+            let publishers = work.task.publishers();
+            range("the number of publishers", 1, PUBLISHERS_MAX.into(), publishers.into())?;
             let count = match work.task {
                 Task::Entities { workload, run, .. } => {
                     let objects = self.workload(index, workload)?.objects();
                     range("the number of objects of a workload", 1, OBJECTS_MAX, objects)?;
                     self.updates(index, workload, run)?.count() as u64
+                }
+                Task::Replay { recording, .. } => {
+                    let recording = self.recording(index, recording)?;
+                    range("the number of objects of a recording", 1, OBJECTS_MAX, recording.objects())?;
+                    let sizes = recording.updates().iter().map(|update| update.size_bytes);
+                    range("the size of a recorded update in bytes", 0, max, sizes.max().unwrap_or(0).into())?;
+                    recording.updates().len() as u64
                 }
                 _ => work.task.count().into(),
             };
@@ -301,23 +356,24 @@ impl Federation {
         }
     }
 
-    /// Number of objects of the first federate of a task.
+    /// Number of objects of each federate that begins a task.
     ///
     /// # Panics
-    /// If the task or its workload does not exist.
+    /// If the task, its workload or its recording does not exist.
     pub fn objects(&self, task: usize) -> u64 {
         match self.work[task].task {
             Task::Entities { workload, .. } => self.workloads[workload].objects(),
+            Task::Replay { recording, .. } => self.recordings[recording].objects(),
             _ => 1,
         }
     }
 
-    /// All updates of a task whose moments are known in advance, in order: those of entities and of
-    /// a federate with a pace. Empty for other tasks. Returns at most [`COUNT_MAX`] updates and one
+    /// All updates of a task whose moments are known in advance, in order: those of entities, of a
+    /// recording and of a federate with a pace. Empty for other tasks. Returns at most [`COUNT_MAX`] updates and one
     /// more, by which [`Federation::check`] recognizes a task that is too large.
     ///
     /// # Errors
-    /// [`FederationError`]: the workload is invalid.
+    /// [`FederationError`]: the workload is invalid, or there is no such recording.
     ///
     /// # Panics
     /// If the task does not exist.
@@ -325,6 +381,11 @@ impl Federation {
         match self.work[task].task {
             Task::Entities { workload, run, .. } => Ok(self.updates(task, workload, run)?.collect()),
             Task::Paced { count, mean_gap, .. } => Ok(self.paced_updates(task, count, mean_gap)),
+            Task::Replay { recording, .. } => {
+                let least = self.work[task].size_bytes;
+                let sized = |update: &Update| Update { size_bytes: update.size_bytes.max(least), ..*update };
+                Ok(self.recording(task, recording)?.updates().iter().map(sized).collect())
+            }
             _ => Ok(Vec::new()),
         }
     }
@@ -352,6 +413,13 @@ impl Federation {
     fn workload(&self, task: usize, workload: usize) -> Result<&Workload, FederationError> {
         let count = self.workloads.len();
         self.workloads.get(workload).ok_or(FederationError::NoWorkload { task: task + 1, workload, count })
+    }
+
+    /// The recording of a task.
+    fn recording(&self, task: usize, recording: usize) -> Result<&Recording, FederationError> {
+        let count = self.recordings.len();
+        let none = FederationError::NoRecording { task: task + 1, recording, count };
+        self.recordings.get(recording).ok_or(none)
     }
 
     /// The updates of the entities of a task, in order of time.

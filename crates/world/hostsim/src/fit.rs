@@ -42,8 +42,12 @@ impl Figures {
     ) -> Self {
         match task {
             Task::RoundTrips { .. } => Self { p50_us, per_s: None, cpu_us: Vec::new() },
-            Task::Paced { .. } | Task::Entities { .. } => Self { p50_us, per_s: None, cpu_us: nodes_us },
-            Task::Flood { .. } => Self { p50_us: None, per_s, cpu_us: [federates_us, nodes_us].concat() },
+            Task::Paced { .. } | Task::Entities { .. } | Task::Replay { .. } => {
+                Self { p50_us, per_s: None, cpu_us: nodes_us }
+            }
+            Task::Flood { .. } | Task::FanIn { .. } => {
+                Self { p50_us: None, per_s, cpu_us: [federates_us, nodes_us].concat() }
+            }
         }
     }
 

@@ -32,8 +32,8 @@ mod work;
 mod world;
 
 pub use federation::{
-    COUNT_MAX, Federation, FederationError, GROUPS_MAX, Joined, Multicast, NODES_MAX, OBJECTS_MAX, Placement,
-    Process, SUBSCRIBERS_MAX,
+    COUNT_MAX, Federation, FederationError, GROUPS_MAX, Joined, Multicast, NODES_MAX, OBJECTS_MAX,
+    PUBLISHERS_MAX, Placement, Process, Recording, SUBSCRIBERS_MAX,
 };
 pub use groups::Carried;
 pub use model::{COPY_PART, COST_NS_MAX, Costs, HostModel, ModelError, OTHERS_MAX, READ_PART, WARM_BYTES};

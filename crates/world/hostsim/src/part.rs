@@ -2,10 +2,14 @@
 
 use base::Moment;
 use bytes::{BufMut as _, Bytes, BytesMut};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
 use crate::work::{SIZE_BYTES_MIN, Update};
+
+/// The bits of the number of an update, below those of the federate that sends it.
+const NUMBER_BITS: u32 = 48;
 
 /// The part of a federate in its task, and its measurements.
 #[derive(Clone, Debug)]
@@ -31,11 +35,12 @@ enum Kind {
     /// Answers each reflect with an update.
     Answer,
     /// Updates as often as back-pressure allows.
-    Flood { left: u32 },
+    Flood { left: u64 },
     /// Updates at the moments of a script.
     Play { script: Rc<[Update]> },
-    /// Receives `expected` reflects, or fewer if they may be lost.
-    Listen { expected: u64, may_lose: bool, last: u64 },
+    /// Receives `expected` reflects, or fewer if they may be lost. `last` has the number of the last one
+    /// of each federate.
+    Listen { expected: u64, may_lose: bool, last: BTreeMap<u64, u64> },
 }
 
 /// An update to be sent.
@@ -69,8 +74,10 @@ impl Part {
         Self::new(Kind::Answer, size)
     }
 
-    pub(crate) fn flooder(size: u32, count: u32) -> Self {
-        Self::new(Kind::Flood { left: count }, size)
+    /// `publisher` is its number among the federates that flood the same subscribers.
+    pub(crate) fn flooder(size: u32, count: u64, publisher: usize) -> Self {
+        let number = (publisher as u64) << NUMBER_BITS;
+        Self { number, ..Self::new(Kind::Flood { left: count }, size) }
     }
 
     pub(crate) fn player(script: Rc<[Update]>) -> Self {
@@ -78,7 +85,7 @@ impl Part {
     }
 
     pub(crate) fn listener(size: u32, expected: u64, may_lose: bool) -> Self {
-        Self::new(Kind::Listen { expected, may_lose, last: 0 }, size)
+        Self::new(Kind::Listen { expected, may_lose, last: BTreeMap::new() }, size)
     }
 
     /// It is done, or has no end of its own.
@@ -165,8 +172,9 @@ impl Part {
                     let octets = payload.get(from..from + 8).and_then(|octets| octets.try_into().ok());
                     octets.map_or(0, u64::from_be_bytes)
                 };
-                let before = std::mem::replace(last, word(0));
-                self.out_of_turn += u64::from(!*may_lose && *last != before + 1);
+                let (publisher, number) = (word(0) >> NUMBER_BITS, word(0) & ((1 << NUMBER_BITS) - 1));
+                let before = last.insert(publisher, number).unwrap_or(0);
+                self.out_of_turn += u64::from(!*may_lose && number != before + 1);
                 let born = Moment::from_nanos(word(8));
                 self.times_ns.push(nanos(now.since(born)));
                 if self.times_ns.len() as u64 >= *expected {

@@ -64,7 +64,7 @@ pub enum RunError {
     },
 }
 
-/// The processes of a task: that of the first federate, then those of the others by node.
+/// The processes of a task: those of the federates that begin, then those of the others by node.
 type FederateProcesses = Vec<ProcessId>;
 
 struct Run<'a> {
@@ -142,15 +142,16 @@ impl<'a> Run<'a> {
     fn join(&mut self) -> Result<(), RunError> {
         let federation = self.federation;
         for (task, work) in federation.work.iter().enumerate() {
-            let near = self.add_federate_process(task, 0, work.from);
-            if task == 0 {
-                // The others cannot join before there is a federation.
-                self.wait("the first federate is joined", |world| all(world, Member::is_joined))?;
-            }
-            self.federate_processes.push(vec![near]);
-            for (at, node) in work.to.iter().enumerate() {
-                let far = self.add_federate_process(task, 1 + at, *node);
-                self.federate_processes[task].push(far);
+            let publishers = work.task.publishers() as usize;
+            let nodes = std::iter::repeat_n(work.from, publishers).chain(work.to.iter().copied());
+            self.federate_processes.push(Vec::new());
+            for (place, node) in nodes.enumerate() {
+                let process = self.add_federate_process(task, place, node);
+                self.federate_processes[task].push(process);
+                if (task, place) == (0, 0) {
+                    // The others cannot join before there is a federation.
+                    self.wait("the first federate is joined", |world| all(world, Member::is_joined))?;
+                }
             }
         }
         self.wait("federates are joined", |world| all(world, Member::is_ready))?;
@@ -160,23 +161,24 @@ impl<'a> Run<'a> {
         self.wait_every(LOOK_AT_GROUPS, "multicast groups reach their members", groups_reach_all)
     }
 
-    /// Adds a process with federates of a task at a node. Place 0 is the process of the first
-    /// federate; the others follow.
+    /// Adds a process with federates of a task at a node. The first places are the processes of the
+    /// federates that begin; the others follow.
     fn add_federate_process(&mut self, task: usize, place: usize, number: u16) -> ProcessId {
         let work = &self.federation.work[task];
-        let (near, process) = match place {
-            0 => (true, Process::First(task)),
-            _ => (false, Process::Others { task, at: place - 1 }),
+        let publishers = work.task.publishers();
+        let process = match place.checked_sub(publishers as usize) {
+            None => Process::Publisher { task, at: place },
+            Some(at) => Process::Others { task, at },
         };
         let of = (task, self.federation.work.len());
         let back = matches!(work.task, Task::RoundTrips { .. }).then_some(Class::Pong);
         let (now, node) = (self.world.now(), self.nodes[usize::from(number)]);
         let objects = self.federation.objects(task) as u32;
-        let members = if near {
-            let setup = Setup::new(of, objects, task == 0, Some(Class::Ping), back);
-            vec![Member::new(now, node, setup, self.first_part(task, work))]
+        let members = if let Process::Publisher { at, .. } = process {
+            let setup = Setup::new(of, objects, (task, at) == (0, 0), Some(Class::Ping), back);
+            vec![Member::new(now, node, setup, self.first_part(task, work, at))]
         } else {
-            let setup = || Setup::new(of, objects, false, back, Some(Class::Ping));
+            let setup = || Setup::new(of, objects * publishers, false, back, Some(Class::Ping));
             let part = self.other_part(task, work);
             (0..work.task.subscribers()).map(|_| Member::new(now, node, setup(), part.clone())).collect()
         };
@@ -193,29 +195,38 @@ impl<'a> Run<'a> {
         self.world.add(computer, core, Program::FederateProcess(FederateProcess::new(members)))
     }
 
-    fn first_part(&self, task: usize, work: &Work) -> Part {
+    /// The part of the federate `at` of those that begin.
+    fn first_part(&self, task: usize, work: &Work, at: usize) -> Part {
         let size = work.size_bytes;
         match work.task {
             Task::RoundTrips { count, warm_up } => Part::asker(size, count, warm_up),
-            Task::Flood { count, .. } => Part::flooder(size, count),
-            Task::Paced { .. } | Task::Entities { .. } => Part::player(Rc::clone(&self.scripts[task])),
+            Task::Flood { count, .. } => Part::flooder(size, count.into(), at),
+            Task::FanIn { count, publishers } => {
+                let upto = |at: usize| u64::from(count) * at as u64 / u64::from(publishers);
+                Part::flooder(size, upto(at + 1) - upto(at), at)
+            }
+            Task::Paced { .. } | Task::Entities { .. } | Task::Replay { .. } => {
+                Part::player(Rc::clone(&self.scripts[task]))
+            }
         }
     }
 
     fn other_part(&self, task: usize, work: &Work) -> Part {
         match work.task {
             Task::RoundTrips { .. } => Part::answerer(work.size_bytes),
-            Task::Flood { .. } | Task::Paced { .. } => {
+            Task::Flood { .. } | Task::FanIn { .. } | Task::Paced { .. } => {
                 Part::listener(work.size_bytes, self.updates(task), false)
             }
-            Task::Entities { .. } => Part::listener(work.size_bytes, self.updates(task), true),
+            Task::Entities { .. } | Task::Replay { .. } => {
+                Part::listener(work.size_bytes, self.updates(task), true)
+            }
         }
     }
 
     /// Number of updates, or round trips, of a task.
     fn updates(&self, task: usize) -> u64 {
         match self.federation.work[task].task {
-            Task::Entities { .. } => self.scripts[task].len() as u64,
+            Task::Entities { .. } | Task::Replay { .. } => self.scripts[task].len() as u64,
             other => other.count().into(),
         }
     }
@@ -255,11 +266,12 @@ impl<'a> Run<'a> {
         self.updates(task) * self.federation.work[task].subscribers()
     }
 
-    /// The longest run of entities. Without entities nothing may be lost, and the end is out of
+    /// The longest run of entities or recordings. Without them nothing may be lost, and the end is out of
     /// reach.
     fn entities_end(&self) -> Duration {
         let runs = self.federation.work.iter().filter_map(|work| match work.task {
             Task::Entities { run, .. } => Some(run),
+            Task::Replay { recording, .. } => Some(self.federation.recordings[recording].length()),
             _ => None,
         });
         runs.max().unwrap_or(Duration::MAX / 4)

@@ -21,6 +21,14 @@ pub enum Task {
         /// Subscribing federates at each receiving node.
         subscribers: u32,
     },
+    /// Several floods to the same subscribers: federates at one node, each in a process of its own,
+    /// update as fast as back-pressure allows. At each other node one federate subscribes.
+    FanIn {
+        /// Number of updates of all of them together.
+        count: u32,
+        /// Updating federates.
+        publishers: u32,
+    },
     /// Updates of one federate at random moments, regardless of earlier ones. The subscribers of a
     /// node share one process.
     Paced {
@@ -42,6 +50,14 @@ pub enum Task {
         /// Subscribing federates at each receiving node.
         subscribers: u32,
     },
+    /// Recorded updates: one federate owns all objects of a recording and updates each at its moments. The
+    /// subscribers of a node share one process.
+    Replay {
+        /// Index into [`Federation::recordings`](crate::Federation::recordings).
+        recording: usize,
+        /// Subscribing federates at each receiving node.
+        subscribers: u32,
+    },
 }
 
 /// A task with its size and its nodes.
@@ -50,7 +66,7 @@ pub struct Work {
     /// The task.
     pub task: Task,
     /// Bytes of the one attribute of each update; at least [`SIZE_BYTES_MIN`], of round trips at least
-    /// [`NUMBERED_BYTES_MIN`]. For entities, whose workload has sizes of its own, the least size.
+    /// [`NUMBERED_BYTES_MIN`]. For entities and recordings, which have sizes of their own, the least size.
     pub size_bytes: u32,
     /// The node of the first federate.
     pub from: u16,
@@ -64,6 +80,7 @@ pub const SIZE_BYTES_MIN: u32 = 16;
 pub const NUMBERED_BYTES_MIN: u32 = 8;
 /// Maximum size of an update, in bytes.
 pub const SIZE_BYTES_MAX: u32 = 1 << 20;
+
 /// An update of an entity, or of a federate that updates at random moments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Update {
@@ -78,7 +95,7 @@ pub struct Update {
 }
 
 impl Work {
-    /// Measured updates or round trips; 0 for entities, whose workload determines the number.
+    /// Measured updates or round trips; 0 for entities and recordings, which determine the number.
     pub fn count(&self) -> u32 {
         self.task.count()
     }
@@ -90,16 +107,19 @@ impl Work {
 
     /// Number of federate processes.
     pub(crate) fn processes(&self) -> usize {
-        1 + self.to.len()
+        self.task.publishers() as usize + self.to.len()
     }
 }
 
 impl Task {
-    /// Measured updates or round trips; 0 for entities, whose workload determines the number.
+    /// Measured updates or round trips; 0 for entities and recordings, which determine the number.
     pub(crate) fn count(self) -> u32 {
         match self {
-            Task::RoundTrips { count, .. } | Task::Flood { count, .. } | Task::Paced { count, .. } => count,
-            Task::Entities { .. } => 0,
+            Task::RoundTrips { count, .. }
+            | Task::Flood { count, .. }
+            | Task::FanIn { count, .. }
+            | Task::Paced { count, .. } => count,
+            Task::Entities { .. } | Task::Replay { .. } => 0,
         }
     }
 
@@ -111,13 +131,32 @@ impl Task {
         }
     }
 
-    /// Number of receiving federates at each node.
-    pub(crate) fn subscribers(self) -> u32 {
+    /// Number of federates that begin, each in a process of its own.
+    pub fn publishers(self) -> u32 {
         match self {
-            Task::RoundTrips { .. } => 1,
+            Task::FanIn { publishers, .. } => publishers,
+            _ => 1,
+        }
+    }
+
+    /// Whether it is measured in reflects per second.
+    pub const fn is_flood(self) -> bool {
+        matches!(self, Task::Flood { .. } | Task::FanIn { .. })
+    }
+
+    /// Whether the moments of its updates are known in advance.
+    pub const fn is_scripted(self) -> bool {
+        matches!(self, Task::Paced { .. } | Task::Entities { .. } | Task::Replay { .. })
+    }
+
+    /// Number of receiving federates at each node.
+    pub fn subscribers(self) -> u32 {
+        match self {
+            Task::RoundTrips { .. } | Task::FanIn { .. } => 1,
             Task::Flood { subscribers, .. }
             | Task::Paced { subscribers, .. }
-            | Task::Entities { subscribers, .. } => subscribers,
+            | Task::Entities { subscribers, .. }
+            | Task::Replay { subscribers, .. } => subscribers,
         }
     }
 
@@ -126,8 +165,10 @@ impl Task {
         match self {
             Task::RoundTrips { .. } => "round-trips",
             Task::Flood { .. } => "flood",
+            Task::FanIn { .. } => "fan-in",
             Task::Paced { .. } => "paced",
             Task::Entities { .. } => "entities",
+            Task::Replay { .. } => "replay",
         }
     }
 }

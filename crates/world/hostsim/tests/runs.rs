@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use base::Seed;
 use common::{FREE, chain, done};
-use hostsim::{Costs, Federation, HostModel, Joined, Placement, READ_PART, Task, WARM_BYTES, Work, run};
+use hostsim::{
+    Costs, Federation, HostModel, Joined, Placement, READ_PART, Recording, Task, Update, WARM_BYTES, Work,
+    run,
+};
 use workload::Workload;
 use workload::analysis::Forecast;
 
@@ -125,6 +128,42 @@ fn a_flood_is_as_fast_as_its_bottleneck() {
     assert!((one * 4_300e-9 - 1.0).abs() < 0.03, "{one}/s");
 }
 
+/// With a core for each process the subscriber or the node limits both; on one core more publishers cost
+/// nothing but their wake-ups, which are free here. Updates of each stay in order.
+#[test]
+fn many_publishers_reach_one_subscriber() {
+    let costs = Costs { call_ns: 2_000.0, callback_ns: 1_000.0, federate_call_ns: 500.0, ..FREE };
+    let of = |publishers, cores| {
+        let task = Task::FanIn { count: 20_001, publishers };
+        let report = done(&federation(2, cores, costs, task));
+        let done = &report.done[0];
+        assert_eq!((done.reflects, done.expected, done.out_of_turn), (20_001, 20_001, 0));
+        assert_eq!(done.federates_ns.len(), publishers as usize + 1);
+        assert!(done.federates_ns[..publishers as usize].iter().all(|ns| *ns > 0.0));
+        done.per_s()
+    };
+    let ratio = of(7, 16) / of(1, 16);
+    assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
+    let ratio = of(7, 1) / of(1, 1);
+    assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
+}
+
+/// Updates that a workload generates are the same if they were recorded.
+#[test]
+fn a_recording_is_replayed_as_it_was() {
+    let run = Duration::from_secs(20);
+    let entities = Task::Entities { workload: 0, run, subscribers: 2 };
+    let drawn =
+        Federation { workloads: vec![Workload::table1(50)], ..federation(2, 4, EXAMPLE.costs, entities) };
+    let recording = Recording::new(drawn.script(0).unwrap());
+    assert!(recording.objects() <= 50 && recording.length() <= run);
+    let replay = Task::Replay { recording: 0, subscribers: 2 };
+    let replayed = Federation { recordings: vec![recording], ..federation(2, 4, EXAMPLE.costs, replay) };
+    let [drawn, replayed] = [drawn, replayed].map(|federation| done(&federation).done.remove(0));
+    assert_eq!((replayed.reflects, replayed.expected), (drawn.reflects, drawn.expected));
+    assert!(replayed.reflects > 0);
+}
+
 #[test]
 fn nothing_is_lost_and_a_run_repeats_itself() {
     let flood = Task::Flood { count: 3_000, subscribers: 4 };
@@ -219,6 +258,20 @@ fn nonsense_is_refused() {
         })
     };
     assert_eq!(with(100_001), "the number of objects of a workload must be from 1 to 100000, not 100001");
+    let replay = Task::Replay { recording: 1, subscribers: 1 };
+    let update = Update { at: Duration::ZERO, object: 7, size_bytes: 2 << 20, reliable: true };
+    let recorded = |updates: &[Update]| {
+        say(&|f| {
+            f.work[0].task = replay;
+            f.recordings = vec![Recording::default(), Recording::new(updates.to_vec())];
+        })
+    };
+    assert_eq!(say(&|f| f.work[0].task = replay), "task 1 has recording 1, but there are 0");
+    assert_eq!(recorded(&[]), "the number of objects of a recording must be from 1 to 100000, not 0");
+    let long = "the size of a recorded update in bytes must be from 0 to 1048576, not 2097152";
+    assert_eq!(recorded(&[update]), long);
+    let none = Task::FanIn { count: 5, publishers: 0 };
+    assert_eq!(say(&|f| f.work[0].task = none), "the number of publishers must be from 1 to 1000, not 0");
     assert_eq!(say(&|f| f.hosts.cores = 0), "host model: `cores` is 0; expected at least 1");
 }
 

@@ -4,7 +4,7 @@ use bench::fanin::{FanIn, Plan, measure};
 use serde_json::{Value, json};
 
 use super::{Target, failure, launcher, size};
-use console::exit::{Outcome, Status, say};
+use console::exit::{Failure, Outcome, Status, say};
 use console::progress::Progress;
 use console::report::{JsonFlag, Report};
 use console::table::{Table, figure, or_dash};
@@ -15,6 +15,7 @@ use console::table::{Table, figure, or_dash};
 Examples:
   meshrti bench fanin
   meshrti bench fanin --publishers 5,50 --size 1k
+  meshrti bench fanin --sim --hosts hosts.toml        and what the simulator says of the same federates
 
 Each publisher is a federate in a process of its own, and so is the subscriber. It gets the same number of reflects in \
 both cases: once from all publishers together, once from one alone. The fairness is Jain's index of the rates at which \
@@ -33,6 +34,9 @@ pub(super) struct Args {
     /// Slices in which many publishers and one take turns
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     slices: u64,
+    #[cfg(feature = "sim")]
+    #[command(flatten)]
+    simulation: crate::sim::FanInFlags,
     #[command(flatten)]
     target: Target,
     #[command(flatten)]
@@ -61,13 +65,46 @@ pub(super) async fn run(args: &Args) -> Outcome {
         results.push(Box::pin(measured).await.map_err(failure)?);
     }
     drop(progress);
+    let simulated = args.simulate(&cases)?;
     if !args.json.takes_stdout() {
         say(table(&results));
+        if simulated.iter().any(Option::is_some) {
+            say(simulated_table(&results, &simulated));
+        }
     }
-    results.iter().for_each(|fan_in| report.row(row(fan_in)));
+    results.iter().zip(&simulated).for_each(|(fan_in, simulated)| report.row(row(fan_in, *simulated)));
     report.note(args.target.note());
     args.json.write(&report)?;
     Ok(Status::Done)
+}
+
+/// Simulated updates of many publishers beside those of one, each as updates per second and as processor
+/// time of the nodes in microseconds.
+#[derive(Clone, Copy)]
+struct Simulated {
+    per_s: [f64; 2],
+    nodes_cpu_us: [f64; 2],
+}
+
+impl Args {
+    /// The simulator's figures for each number of publishers.
+    #[cfg(feature = "sim")]
+    fn simulate(&self, cases: &[u16]) -> Result<Vec<Option<Simulated>>, Failure> {
+        let last = self.target.last_node();
+        let of = |publishers: &u16| {
+            let simulated = self.simulation.simulate((*publishers, self.updates), self.size, last)?;
+            let told = |crate::sim::SimulatedFanIn { per_s, nodes_cpu_us }| Simulated { per_s, nodes_cpu_us };
+            Ok(simulated.map(told))
+        };
+        cases.iter().map(of).collect()
+    }
+
+    /// Nothing: this program has no simulator.
+    #[cfg(not(feature = "sim"))]
+    #[allow(clippy::unused_self, clippy::unnecessary_wraps)] // with a simulator it does
+    fn simulate(&self, cases: &[u16]) -> Result<Vec<Option<Simulated>>, Failure> {
+        Ok(vec![None; cases.len()])
+    }
 }
 
 /// The rates of the slowest and of the fastest publisher.
@@ -75,7 +112,7 @@ fn ends(fan_in: &FanIn) -> [Option<f64>; 2] {
     [fan_in.of_each_per_s.first().copied(), fan_in.of_each_per_s.last().copied()]
 }
 
-fn row(fan_in: &FanIn) -> Value {
+fn row(fan_in: &FanIn, simulated: Option<Simulated>) -> Value {
     let micros = |seconds: Option<f64>| seconds.map(|seconds| seconds * 1e6);
     let [slowest, fastest] = ends(fan_in);
     json!({
@@ -91,7 +128,40 @@ fn row(fan_in: &FanIn) -> Value {
         "slowest_per_s": slowest,
         "fastest_per_s": fastest,
         "fairness_ratio": fan_in.fairness(),
+        "simulated_updates_per_s": simulated.map(|of| of.per_s[0]),
+        "simulated_single_updates_per_s": simulated.map(|of| of.per_s[1]),
+        "simulated_fanin_ratio": simulated.map(|of| of.per_s[0] / of.per_s[1]),
+        "simulated_server_cpu_us": simulated.map(|of| of.nodes_cpu_us[0]),
+        "simulated_server_cpu_single_us": simulated.map(|of| of.nodes_cpu_us[1]),
     })
+}
+
+fn simulated_table(results: &[FanIn], simulated: &[Option<Simulated>]) -> String {
+    let mut table = Table::new([
+        "publishers",
+        "simulated updates/s",
+        "error %",
+        "of one alone",
+        "error %",
+        "ratio",
+        "server CPU µs",
+        "of one alone",
+    ]);
+    for (fan_in, simulated) in results.iter().zip(simulated) {
+        let Some(Simulated { per_s, nodes_cpu_us }) = simulated else { continue };
+        let error = |at: usize| format!("{:.1}", 100.0 * (per_s[at] / fan_in.per_s[at] - 1.0));
+        table.line([
+            fan_in.publishers.to_string(),
+            figure(per_s[0]),
+            error(0),
+            figure(per_s[1]),
+            error(1),
+            figure(per_s[0] / per_s[1]),
+            figure(nodes_cpu_us[0]),
+            figure(nodes_cpu_us[1]),
+        ]);
+    }
+    table.text()
 }
 
 fn table(results: &[FanIn]) -> String {

@@ -32,12 +32,12 @@ use console::exit::{Failure, Outcome, Status, block_on};
     after_help = "\
 Examples:
   meshrti bench quick                          a minute of everything
-  meshrti bench latency --size 16,1k,64k       round trips, and how far above the bare network they are
+  meshrti bench latency --size 16,1k,64k       round trips beside the bare network
   meshrti bench latency --server sim-host      the same against a server that runs somewhere
   meshrti bench mass --against paper           very many objects, beside published figures
   meshrti bench throughput --json flood.json   a flood of updates, with a report for machines
   meshrti bench srmp                           multicast on real sockets, against bare UDP
-  meshrti bench kills                          six nodes that are killed and come back, and what federates notice
+  meshrti bench kills                          nodes that are killed and come back
 
 Without --server each benchmark starts a server of its own, in a process of its own, on loopback. The floor is measured \
 in the same run and takes turns with the server: the same number of bytes through a relay that only passes them on."
@@ -81,13 +81,22 @@ enum What {
     Grants(grants::Args),
     /// The bare network by itself: a relay that passes bytes on
     Floor(floor::Args),
-    /// A federation from a scenario file of the simulator, with real processes, beside what the simulator says
+    /// A scenario file of the simulator with real processes
     #[cfg(feature = "sim")]
     Federation(crate::sim::LiveArgs),
     /// Pairs of federates over a tree and over a mesh of nodes, as in the MeshRouter paper
     #[cfg(feature = "sim")]
     Pairs(crate::sim::PairsArgs),
-    /// Kill nodes while federates talk: was anything lost, and how long does it take to go on?
+    /// Objects that move and rest as a Markov model has it
+    #[cfg(feature = "sim")]
+    Traffic(crate::sim::TrafficArgs),
+    /// Recorded updates, replayed at their moments
+    #[cfg(feature = "sim")]
+    Replay(crate::sim::ReplayArgs),
+    /// Traffic for hours: whether memory or latency drifts
+    #[cfg(feature = "sim")]
+    Soak(crate::sim::SoakArgs),
+    /// Kill nodes while federates talk: what was lost, and how long it takes to go on
     Kills(kills::Args),
     /// Nodes of one site, over links and through a multicast group that loses datagrams
     Site(site::Args),
@@ -125,6 +134,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
         What::Federation(args) => block_on(crate::sim::run_live(args)),
         #[cfg(feature = "sim")]
         What::Pairs(args) => block_on(crate::sim::run_pairs(args)),
+        #[cfg(feature = "sim")]
+        What::Traffic(args) => block_on(crate::sim::run_traffic(args)),
+        #[cfg(feature = "sim")]
+        What::Replay(args) => block_on(crate::sim::run_replay(args)),
+        #[cfg(feature = "sim")]
+        What::Soak(args) => block_on(crate::sim::run_soak(args)),
         What::Kills(args) => block_on(kills::run(args)),
         What::Site(args) => block_on(site::run(args)),
         What::Srmp(args) => srmp::run(args),
@@ -135,8 +150,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 /// Which server is measured.
 #[derive(clap::Args)]
-struct Target {
-    /// Measure the server at HOST or HOST:PORT, in place of one that is started for it
+pub(crate) struct Target {
+    /// Measure the server at HOST or HOST:PORT, not one of its own
     #[arg(long, value_name = "HOST")]
     server: Option<String>,
     /// With --server: where the other federate of a pair connects. Both are nodes of one network; the floor has a relay for each
@@ -151,7 +166,13 @@ struct Target {
 }
 
 impl Target {
-    async fn server(&self, launcher: &Launcher) -> Result<Server, Failure> {
+    /// The number of the node of the other federate of a pair, from 0.
+    #[cfg(feature = "sim")]
+    pub(crate) fn last_node(&self) -> u16 {
+        if self.server.is_some() { u16::from(self.far_server.is_some()) } else { self.nodes - 1 }
+    }
+
+    pub(crate) async fn server(&self, launcher: &Launcher) -> Result<Server, Failure> {
         match (&self.server, &self.far_server) {
             (Some(near), Some(far)) => Ok(Server::between(near, far).await),
             (Some(address), None) => Ok(Server::at(address)),
@@ -168,7 +189,7 @@ impl Target {
     }
 
     /// A note on the measured server for the report.
-    fn note(&self) -> String {
+    pub(crate) fn note(&self) -> String {
         match (&self.server, &self.far_server) {
             (Some(near), Some(far)) => {
                 format!("nodes at {near} and {far}, federates and floor on this machine")

@@ -13,7 +13,10 @@ mod region;
 use clap::Subcommand;
 
 use console::exit::Outcome;
-pub(crate) use federation::{LiveArgs, PairsArgs, run_live, run_pairs};
+pub(crate) use federation::{
+    FanInFlags, LiveArgs, PairsArgs, ReplayArgs, SimulatedFanIn, SoakArgs, TrafficArgs, run_live, run_pairs,
+    run_replay, run_soak, run_traffic,
+};
 pub(crate) use file::{kind_of, options_hint, with_kind};
 
 /// Simulate a network of routers, of SRMP members, or of a cluster, before building it.

@@ -32,6 +32,7 @@ pub(crate) fn chain(nodes: u16, hosts: HostModel, work: Work) -> Federation {
         multicast: None,
         work: vec![work],
         workloads: Vec::new(),
+        recordings: Vec::new(),
         hosts,
         placement: Placement::Together,
         pinned: false,

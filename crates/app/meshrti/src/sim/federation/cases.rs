@@ -131,6 +131,7 @@ impl Case {
             multicast,
             work: vec![Work { task, size_bytes: self.size_bytes, from: 0, to }],
             workloads: Vec::new(),
+            recordings: Vec::new(),
             hosts,
             placement: self.network.map_or(Placement::Together, |_| Placement::ByNode),
             pinned: true,

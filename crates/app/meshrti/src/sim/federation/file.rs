@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use base::Seed;
-use hostsim::{Federation, HostModel, Joined, Multicast, Placement, SIZE_BYTES_MIN, Task, Work};
+use hostsim::{Federation, HostModel, Joined, Multicast, Placement, Recording, SIZE_BYTES_MIN, Task, Work};
 use netmodel::units::{Picos, Share};
 use netsim::cluster::{Ethernet, Framing};
 use serde::Deserialize;
 use workload::Workload;
 
-use super::hosts;
+use super::{hosts, recording};
 use crate::sim::network::{Loss, Rate, Size, Time, workload as read_workload};
 
 /// A federation: nodes, computers, and the tasks of federates.
@@ -185,6 +185,21 @@ enum TaskTable {
         #[serde(default = "one")]
         subscribers: u32,
     },
+    FanIn {
+        from: u16,
+        to: Places,
+        size: Size,
+        count: u32,
+        publishers: u32,
+    },
+    Replay {
+        from: u16,
+        to: Places,
+        /// The file of the recording, relative to the folder of the scenario.
+        recording: PathBuf,
+        #[serde(default = "one")]
+        subscribers: u32,
+    },
     Paced {
         from: u16,
         to: Places,
@@ -259,9 +274,9 @@ impl Scenario {
             None => HostModel::EXAMPLE,
         };
         let hosts = HostModel { cores: self.hosts.cores.unwrap_or(hosts.cores), ..hosts };
-        let mut workloads = Vec::new();
-        let work =
-            self.tasks.iter().map(|task| task.work(folder, &mut workloads)).collect::<Result<_, _>>()?;
+        let mut traffic = Traffic::default();
+        let work = self.tasks.iter().map(|task| task.work(folder, &mut traffic)).collect::<Result<_, _>>()?;
+        let Traffic { workloads, recordings } = traffic;
         let (nodes, joined) = self.nodes.joined()?;
         let federation = Federation {
             nodes,
@@ -269,6 +284,7 @@ impl Scenario {
             multicast: self.multicast.map(Groups::multicast),
             work,
             workloads,
+            recordings,
             hosts,
             placement: self.placement(),
             pinned: self.hosts.pinned,
@@ -296,15 +312,31 @@ fn duration(time: Picos) -> Duration {
     Duration::from_nanos(time.0 / 1_000)
 }
 
+/// The files that tasks name, read.
+#[derive(Default)]
+struct Traffic {
+    workloads: Vec<Workload>,
+    recordings: Vec<Recording>,
+}
+
 impl TaskTable {
-    /// The task for the simulator. If it has a workload, this is read and added to `workloads`.
-    fn work(&self, folder: &Path, workloads: &mut Vec<Workload>) -> Result<Work, String> {
+    /// The task for the simulator. If it has a workload or a recording, this is read and added to
+    /// `traffic`.
+    fn work(&self, folder: &Path, traffic: &mut Traffic) -> Result<Work, String> {
         let (task, from, to, size) = match self {
             TaskTable::Entities { from, to, workload, objects, run, subscribers } => {
-                workloads.push(read_workload(workload, ("[[tasks]]", "objects", *objects), folder)?);
-                let (workload, subscribers) = (workloads.len() - 1, *subscribers);
+                traffic.workloads.push(read_workload(workload, ("[[tasks]]", "objects", *objects), folder)?);
+                let (workload, subscribers) = (traffic.workloads.len() - 1, *subscribers);
                 let task = Task::Entities { workload, run: duration(run.0), subscribers };
                 (task, from, to, Size(SIZE_BYTES_MIN.into()))
+            }
+            TaskTable::Replay { from, to, recording, subscribers } => {
+                traffic.recordings.push(recording::read(&folder.join(recording))?);
+                let (recording, subscribers) = (traffic.recordings.len() - 1, *subscribers);
+                (Task::Replay { recording, subscribers }, from, to, Size(SIZE_BYTES_MIN.into()))
+            }
+            TaskTable::FanIn { from, to, size, count, publishers } => {
+                (Task::FanIn { count: *count, publishers: *publishers }, from, to, *size)
             }
             TaskTable::RoundTrips { from, to, size, count, warm_up } => {
                 (Task::RoundTrips { count: *count, warm_up: *warm_up }, from, to, *size)

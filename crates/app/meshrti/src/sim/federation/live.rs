@@ -7,7 +7,7 @@ use base::Seed;
 use bench::cores::Awake;
 use bench::federation::{Measured, measure};
 use bench::namespaces::Namespace;
-use hostsim::{Carried, Federation, Report as Simulated, Task};
+use hostsim::{Carried, Federation, Report as Simulated};
 use serde_json::{Value, json};
 
 use super::file::Scenario;
@@ -111,11 +111,11 @@ fn lines(federation: &Federation, measured: Option<&Measured>, simulated: Option
                 simulated,
             });
         };
-        if let Task::Paced { .. } | Task::Entities { .. } = work.task {
+        if work.task.is_scripted() {
             let reflects = live.and_then(|done| done.reflects).map(|count| count as f64);
             line("reflects", reflects, sim.map(|done| done.reflects as f64));
         }
-        if let Task::Flood { .. } = work.task {
+        if work.task.is_flood() {
             line("reflects_per_s", live.and_then(|done| done.per_s), sim.map(hostsim::Done::per_s));
             continue;
         }
@@ -143,10 +143,9 @@ fn lines_of_all(
         let live = measured
             .and_then(|measured| group.of(|task| measured.done[task].mean_us.or(measured.done[task].per_s)));
         let sim = simulated.and_then(|simulated| {
-            let is_flood = |done: &hostsim::Done| matches!(done.work.task, Task::Flood { .. });
             group.of(|task| {
                 let done = &simulated.done[task];
-                if is_flood(done) { Some(done.per_s()) } else { done.mean_us() }
+                if done.work.task.is_flood() { Some(done.per_s()) } else { done.mean_us() }
             })
         });
         let std = if group.what == "mean_us" { "std_us" } else { "std_per_s" };

@@ -10,8 +10,10 @@ mod live;
 mod of_all;
 mod pairs;
 mod plan;
+mod recording;
 mod results;
 mod rounds;
+mod workloads;
 
 use std::path::{Path, PathBuf};
 
@@ -27,6 +29,9 @@ use file::Scenario;
 
 pub(crate) use live::{LiveArgs, run_live};
 pub(crate) use pairs::{PairsArgs, run_pairs};
+pub(crate) use workloads::{
+    FanInFlags, ReplayArgs, SimulatedFanIn, SoakArgs, TrafficArgs, run_replay, run_soak, run_traffic,
+};
 
 /// The value of `kind` in files of such scenarios.
 pub(super) const KIND: &str = "federation";

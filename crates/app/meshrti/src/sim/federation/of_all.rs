@@ -25,8 +25,8 @@ pub(super) fn groups(work: &[Work], discard_largest: usize) -> Vec<OfAll> {
         let (what, discard_largest) = match task.task {
             Task::RoundTrips { .. } => ("mean_us", discard_largest),
             // The largest rate is the best one.
-            Task::Flood { .. } => ("reflects_per_s", 0),
-            Task::Paced { .. } | Task::Entities { .. } => continue,
+            Task::Flood { .. } | Task::FanIn { .. } => ("reflects_per_s", 0),
+            Task::Paced { .. } | Task::Entities { .. } | Task::Replay { .. } => continue,
         };
         let (name, size_bytes) = (task.task.name(), task.size_bytes);
         match groups.iter_mut().find(|group| (group.name, group.size_bytes) == (name, size_bytes)) {

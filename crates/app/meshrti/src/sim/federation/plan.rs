@@ -93,15 +93,16 @@ fn cores(federation: &Federation) -> live::Cores {
         }
         let node = match process {
             Process::Node(node) => node,
-            Process::First(task) => federation.work[task].from,
+            Process::Publisher { task, .. } => federation.work[task].from,
             Process::Others { task, at } => federation.work[task].to[at],
         };
         let cores = federation.hosts.cores as usize;
         usize::from(node) * cores + core % cores
     };
     let of_task = |(task, work): (usize, &Work)| {
-        let others = (0..work.to.len()).map(|at| core(Process::Others { task, at }));
-        std::iter::once(core(Process::First(task))).chain(others).collect()
+        let publishers = 0..work.task.publishers() as usize;
+        let publishers = publishers.map(|at| core(Process::Publisher { task, at }));
+        publishers.chain((0..work.to.len()).map(|at| core(Process::Others { task, at }))).collect()
     };
     live::Cores {
         nodes: (0..federation.nodes).map(|node| core(Process::Node(node))).collect(),
@@ -118,7 +119,12 @@ fn live_work(federation: &Federation, index: usize) -> Result<live::Work, String
         Task::Flood { count, subscribers } => {
             live::Task::Flood { count: count.into(), subscribers: subscribers as usize }
         }
-        Task::Paced { subscribers, .. } | Task::Entities { subscribers, .. } => {
+        Task::FanIn { count, publishers } => {
+            live::Task::FanIn { count: count.into(), publishers: publishers as usize }
+        }
+        Task::Paced { subscribers, .. }
+        | Task::Entities { subscribers, .. }
+        | Task::Replay { subscribers, .. } => {
             let script = federation.script(index).map_err(|why| why.to_string())?;
             let update = |update: &Update| bench::entities::Update {
                 at: update.at,

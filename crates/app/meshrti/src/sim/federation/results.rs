@@ -45,15 +45,14 @@ impl Pooled {
 fn subscribers(work: &Work) -> Option<u32> {
     match work.task {
         Task::RoundTrips { .. } => None,
-        Task::Flood { subscribers, .. }
-        | Task::Paced { subscribers, .. }
-        | Task::Entities { subscribers, .. } => Some(subscribers),
+        task => Some(task.subscribers()),
     }
 }
 
-/// The payload of each update in bytes. `None` for entities, whose updates have different sizes.
+/// The payload of each update in bytes. `None` for entities and recordings, whose updates have different
+/// sizes.
 pub(super) fn size_bytes(work: &Work) -> Option<u32> {
-    (!matches!(work.task, Task::Entities { .. })).then_some(work.size_bytes)
+    (!matches!(work.task, Task::Entities { .. } | Task::Replay { .. })).then_some(work.size_bytes)
 }
 
 /// The nodes of the receiving federates: a number, or a list.
@@ -166,10 +165,7 @@ pub(super) fn notes(title: &str, federation: &Federation, runs: &[Report]) -> Ve
             + first.done.iter().flat_map(|done| done.federates_ns.iter().copied()).map(share).sum::<f64>();
         let cores = all / f64::from(federation.hosts.cores);
         notes.push(format!("the computer: its cores were at work for {:.1} % of the time", 100.0 * cores));
-        let paced = federation
-            .work
-            .iter()
-            .any(|work| matches!(work.task, Task::Paced { .. } | Task::Entities { .. }));
+        let paced = federation.work.iter().any(|work| work.task.is_scripted());
         if cores >= FULL && paced {
             notes.push(
                 "warning: the computer is full: queues grow, and times say how long the run was".to_owned(),
@@ -191,7 +187,7 @@ pub(super) fn notes(title: &str, federation: &Federation, runs: &[Report]) -> Ve
 pub(super) fn notes_of_all(federation: &Federation, runs: &[Report], discard_largest: usize) -> Vec<String> {
     let value = |task: usize| {
         let pooled = pooled(task, runs)?;
-        if let Task::Flood { .. } = pooled.work.task { Some(pooled.per_s) } else { pooled.mean_us() }
+        if pooled.work.task.is_flood() { Some(pooled.per_s) } else { pooled.mean_us() }
     };
     let note = |group: &OfAll| {
         let [mean, std] = group.of(value)?;

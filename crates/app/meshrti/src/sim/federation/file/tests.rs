@@ -120,6 +120,35 @@ fn mistakes_are_reported() {
 }
 
 #[test]
+fn fan_in_and_recordings_are_tasks() {
+    let fan_in = TEXT.replace("task = \"flood\"", "task = \"fan-in\"").replace("subscribers", "publishers");
+    let fan_in = federation(&fan_in).unwrap();
+    assert_eq!(fan_in.work[1].task, Task::FanIn { count: 1_000, publishers: 5 });
+    let plan = live_plan(&fan_in, &[]).unwrap();
+    assert_eq!(plan.work[1].task, live::Task::FanIn { count: 1_000, publishers: 5 });
+    let pinned = live_plan(&Federation { pinned: true, ..fan_in }, &[]).unwrap();
+    assert_eq!(pinned.cores.unwrap().federates[1], [0, 1, 2, 3, 4, 4], "publishers, then the subscriber");
+
+    let folder = std::env::temp_dir().join(format!("meshrti-recording-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("mine.csv"), "at_s,object,bytes,reliable\n0.5,2,100,false\n0,0,3,true\n")
+        .unwrap();
+    let tasks = "[[tasks]]\ntask = \"replay\"\nfrom = 0\nto = 2\nrecording = \"mine.csv\"\n";
+    let text = TEXT.split("[[tasks]]").next().unwrap_or_default().to_owned() + tasks;
+    let replay = Scenario::parse(&text).unwrap().federation(&folder, None, Seed(1)).unwrap();
+    assert_eq!(replay.work[0].task, Task::Replay { recording: 0, subscribers: 1 });
+    let plan = live_plan(&replay, &[]).unwrap();
+    let live::Task::Entities { objects, script, subscribers } = &plan.work[0].task else {
+        panic!("{plan:?}")
+    };
+    assert_eq!((*objects, *subscribers, script.len()), (3, 1, 2));
+    assert_eq!((script[0].size, script[1].size), (16, 100), "a number and a time fit into each");
+    let gone = Scenario::parse(&text).unwrap().federation(Path::new("nowhere"), None, Seed(1)).unwrap_err();
+    assert!(gone.contains("mine.csv"), "{gone}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn groups_are_those_of_live_nodes_unless_the_file_says_more() {
     let live: node::link::MulticastUrl = "srmp://239.255.44.32:4420".parse().unwrap();
     let Multicast { groups, rate_min, loss } = Multicast::default();

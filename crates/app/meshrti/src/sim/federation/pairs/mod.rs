@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use base::Seed;
 use bench::cores::Awake;
 use bench::federation::Running;
-use console::exit::{Failure, Outcome};
+use console::exit::{Failure, Outcome, Status};
 use console::progress::Progress;
 use console::report::{JsonFlag, Report};
 use experiment::parallel::in_parallel;
@@ -144,16 +144,21 @@ pub(crate) async fn run_pairs(args: &PairsArgs) -> Outcome {
     let wrong = |why: String| Failure::wrong_use(why);
     let hosts = args.hosts.as_deref().map_or(Ok(HostModel::EXAMPLE), hosts::read).map_err(wrong)?;
     let cells = args.cells(hosts).map_err(wrong)?;
-    let mut rows = Vec::new();
+    let (mut rows, mut failures) = (Vec::new(), Vec::new());
     if args.live || !args.sim {
         let _awake = args.awake.then(Awake::keep).transpose().map_err(|error| {
             Failure::bad_news(format_args!("--awake: the system does not let us keep cores awake: {error}"))
         })?;
         let mut progress = Progress::new("pairs");
         let all = cells.iter().map(|cell| cell.federations.len() as u64).sum();
+        let mut progressed = 0;
         for cell in &cells {
-            let begun = rows.len() as u64;
-            cell.measure(args, &mut rows, |done| progress.at(begun + done, all)).await?;
+            // A network that fails ends only its own part.
+            let begun = progressed;
+            let measured = cell.measure(args, &mut rows, |done| progress.at(begun + done, all)).await;
+            failures.extend(measured.err().map(|failure| cell.failure(&failure)));
+            progressed += cell.federations.len() as u64;
+            progress.at(progressed, all);
         }
     }
     if args.sim {
@@ -166,9 +171,11 @@ pub(crate) async fn run_pairs(args: &PairsArgs) -> Outcome {
         "layers": args.layers(), "pairs": args.pairs(), "flood": args.flood, "exchanges": args.exchanges,
     }));
     let sheet = if args.flood { output::floods(&rows) } else { output::exchanges(&rows) };
-    let notes = output::notes(args, &rows);
+    let mut notes = output::notes(args, &rows);
+    let has_failed = !failures.is_empty();
+    notes.append(&mut failures);
     publish(&settings, &mut report, &[sheet], &output::pictures(&rows), &notes)?;
-    Ok(interrupt::status())
+    Ok(if has_failed { Status::BadNews } else { interrupt::status() })
 }
 
 impl PairsArgs {
@@ -227,6 +234,16 @@ impl PairsArgs {
 }
 
 impl Cell {
+    /// A note that its live part failed, and why.
+    fn failure(&self, failure: &Failure) -> String {
+        let (nodes, between) = (self.network.shape.name(), output::between(self.network.between));
+        let reason = failure.to_string();
+        let reason = reason.trim_start_matches("error: ").trim_end();
+        format!(
+            "failed: live, {nodes}, {between}: {reason}; sizes that were measured before are in the table"
+        )
+    }
+
     /// Starts nodes and federates, and lets them do their work with one size after another. `done`
     /// gets how many sizes are done.
     async fn measure(

@@ -97,6 +97,7 @@ impl Network {
             multicast: None,
             work: self.pairs.iter().map(work).collect(),
             workloads: Vec::new(),
+            recordings: Vec::new(),
             hosts,
             placement: Placement::Together,
             pinned: false,

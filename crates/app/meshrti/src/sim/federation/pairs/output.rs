@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use experiment::sheet::{Picture, Sheet, maybe, number};
+use experiment::sheet::{Column, Picture, Sheet, maybe, number};
 use experiment::stats::{Summary, sum_up};
 use hostsim::Federation;
 use plot::{Axis, Chart, Mark, Series};
@@ -74,11 +74,21 @@ impl Row {
     }
 
     fn between(&self) -> String {
-        match self.between {
-            Between::Hops(hops) => hops_name(hops),
-            Between::Partners(partners) => format!("partners {}", partners.name()),
-        }
+        between(self.between)
     }
+}
+
+/// The place of partners in words.
+pub(super) fn between(between: Between) -> String {
+    match between {
+        Between::Hops(hops) => hops_name(hops),
+        Between::Partners(partners) => format!("partners {}", partners.name()),
+    }
+}
+
+/// The last column of a table, which needs both a live run and a simulated one.
+fn error_column(rows: &[Row]) -> Option<Column> {
+    rows.iter().any(|row| row.error.is_some()).then_some(("error_ratio", "error"))
 }
 
 /// Fills in what a row says of another one: the mesh of the tree, the simulator of the live run.
@@ -102,7 +112,7 @@ pub(super) fn compare(rows: &mut [Row]) {
 
 /// The table of exchanges.
 pub(super) fn exchanges(rows: &[Row]) -> Sheet {
-    let columns = [
+    let mut columns = vec![
         ("live", "live"),
         ("topology", "nodes"),
         ("hops", "hops"),
@@ -112,12 +122,12 @@ pub(super) fn exchanges(rows: &[Row]) -> Sheet {
         ("mean_us", "mean µs"),
         ("std_us", "std µs"),
         ("speedup_ratio", "speed-up"),
-        ("error_ratio", "error"),
     ];
+    columns.extend(error_column(rows));
     let mut sheet = Sheet::new("exchanges", "Exchanges of pairs, there and back", &columns);
     for row in rows {
         let Between::Hops(hops) = row.between else { continue };
-        sheet.row(vec![
+        let mut cells = vec![
             row.live.into(),
             row.shape.name().into(),
             hops.into(),
@@ -127,15 +137,18 @@ pub(super) fn exchanges(rows: &[Row]) -> Sheet {
             number(row.of_all.mean),
             number(row.of_all.std),
             maybe(row.speedup),
-            maybe(row.error),
-        ]);
+        ];
+        if columns.len() > cells.len() {
+            cells.push(maybe(row.error));
+        }
+        sheet.row(cells);
     }
     sheet
 }
 
 /// The table of floods.
 pub(super) fn floods(rows: &[Row]) -> Sheet {
-    let columns = [
+    let mut columns = vec![
         ("live", "live"),
         ("topology", "nodes"),
         ("partners", "partners"),
@@ -145,13 +158,13 @@ pub(super) fn floods(rows: &[Row]) -> Sheet {
         ("min_per_s", "slowest"),
         ("max_per_s", "fastest"),
         ("speedup_ratio", "speed-up"),
-        ("error_ratio", "error"),
     ];
+    columns.extend(error_column(rows));
     let mut sheet =
         Sheet::new("floods", "Updates that each pair delivers when all send as fast as they can", &columns);
     for row in rows {
         let Between::Partners(partners) = row.between else { continue };
-        sheet.row(vec![
+        let mut cells = vec![
             row.live.into(),
             row.shape.name().into(),
             partners.name().into(),
@@ -161,8 +174,11 @@ pub(super) fn floods(rows: &[Row]) -> Sheet {
             number(row.of_all.min),
             number(row.of_all.max),
             maybe(row.speedup),
-            maybe(row.error),
-        ]);
+        ];
+        if columns.len() > cells.len() {
+            cells.push(maybe(row.error));
+        }
+        sheet.row(cells);
     }
     sheet
 }
