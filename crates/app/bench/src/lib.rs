@@ -16,6 +16,7 @@
 //! - [`joins`]: very many federates that join and leave at once;
 //! - [`objects`]: very many objects of one federate, and their effect on others;
 //! - [`ownership`]: attributes that pass from federate to federate;
+//! - [`record`]: the updates of a federation that runs, to be replayed;
 //! - [`region`]: update regions and subscription regions that move;
 //! - [`kills`]: the promises of a federation over many nodes while nodes are killed;
 //! - [`site`]: nodes of one site, over links and through lossy multicast groups;
@@ -51,6 +52,7 @@ pub mod objects;
 pub mod ownership;
 mod play;
 mod process;
+pub mod record;
 pub mod region;
 mod role;
 mod server;

@@ -135,6 +135,41 @@ fn traffic_is_recorded_and_replayed() {
     assert!(said.contains("wrong.csv: line 3: 2 values under 3 headings"), "{said}");
 }
 
+/// The traffic of a federation that runs is recorded by another federate, and can be replayed.
+#[test]
+fn a_running_federation_is_recorded() {
+    let server = Server::start();
+    let address = server.address.to_string();
+    let file = folder("record").join("exercise.csv");
+    let file = file.to_str().expect("paths of this repository are UTF-8");
+    let traffic = ["bench", "traffic", "--server", &address, "--objects", "60", "--for", "8s", "--json"];
+    let mut traffic = Command::new(env!("CARGO_BIN_EXE_meshrti"))
+        .args(traffic)
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let federation = format!("MeshRTI bench federation 1 {}", traffic.id());
+    let record = ["bench", "record", &federation, "--server", &address, "--for", "2s", "--output", file];
+    // The federation execution comes into being some time after the process.
+    let recorded = (0..200).map(|_| meshrti(&record)).find(|output| {
+        thread::sleep(Duration::from_millis(20));
+        output.status.success()
+    });
+    let recorded = recorded.expect("the federation is there before 200 attempts have failed");
+    let status = traffic.wait().expect("it was started here");
+    assert!(status.success(), "a recorder disturbs nobody");
+    let said = String::from_utf8_lossy(&recorded.stdout);
+    assert!(said.contains("exercise.csv: ") && said.contains(" updates of "), "{said}");
+    let replayed = report(&["replay", file, "--speed", "2"]);
+    let row = &replayed["rows"][0];
+    assert!(row["updates"].as_u64().is_some_and(|count| count > 10), "{row}");
+    assert_eq!(row["reflects"], row["updates"]);
+    let unknown = meshrti(&["bench", "record", "Nowhere", "--server", &address]);
+    assert_eq!(unknown.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&unknown.stderr);
+    assert!(said.contains("Nowhere") || said.contains("FederationExecutionDoesNotExist"), "{said}");
+}
+
 /// A period after the other, each with traffic of its own; the report says the course of each figure.
 #[test]
 fn a_soak_has_periods() {

@@ -90,6 +90,9 @@ enum What {
     /// Objects that move and rest as a Markov model has it
     #[cfg(feature = "sim")]
     Traffic(crate::sim::TrafficArgs),
+    /// Record the updates of a federation that runs
+    #[cfg(feature = "sim")]
+    Record(crate::sim::RecordArgs),
     /// Recorded updates, replayed at their moments
     #[cfg(feature = "sim")]
     Replay(crate::sim::ReplayArgs),
@@ -136,6 +139,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         What::Pairs(args) => block_on(crate::sim::run_pairs(args)),
         #[cfg(feature = "sim")]
         What::Traffic(args) => block_on(crate::sim::run_traffic(args)),
+        #[cfg(feature = "sim")]
+        What::Record(args) => block_on(crate::sim::run_record(args)),
         #[cfg(feature = "sim")]
         What::Replay(args) => block_on(crate::sim::run_replay(args)),
         #[cfg(feature = "sim")]

@@ -17,8 +17,8 @@ Examples:
   meshrti bench replay updates.csv --server sim-host
 
 The file has comma-separated values under a line of headings: `at_s` (seconds from the beginning), `object` (a number \
-from 0), `bytes`, and if updates of best effort are among them `reliable` (true or false). `meshrti bench traffic \
---record` writes such a file.")]
+from 0), `bytes`, and if updates of best effort are among them `reliable` (true or false). `meshrti bench record` and \
+`meshrti bench traffic --record` write such files.")]
 pub(crate) struct ReplayArgs {
     /// The recording
     #[arg(value_name = "FILE")]
