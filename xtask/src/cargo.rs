@@ -12,7 +12,18 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);
     command.args(arguments).current_dir(root());
+    // Build scripts that look at these (that of `ring` does) would run again, and all that depends on
+    // them would be built again, whenever a build with and one without `cargo xtask` take turns.
+    let names = std::env::vars_os().map(|(name, _)| name);
+    names.filter(|name| is_of_this_package(&name.to_string_lossy())).for_each(|name| {
+        command.env_remove(name);
+    });
     command
+}
+
+/// Whether `cargo run` sets a variable to describe the package of the program that it runs.
+fn is_of_this_package(name: &str) -> bool {
+    name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
 }
 
 /// Runs `command` with our own output, and fails if the command does.
@@ -102,4 +113,23 @@ pub(crate) fn doctest() -> anyhow::Result<()> {
 pub(crate) fn doc() -> anyhow::Result<()> {
     let mut command = cargo(&["doc", "--workspace", "--no-deps", "--locked"]);
     call(command.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_gets_no_description_of_the_chores() {
+        let removed: Vec<_> = cargo(&["build"])
+            .get_envs()
+            .filter(|(_, value)| value.is_none())
+            .map(|(name, _)| name.to_string_lossy().into_owned())
+            .collect();
+        // `cargo test` sets them as `cargo run` does.
+        for name in ["CARGO_PKG_NAME", "CARGO_PKG_VERSION", "CARGO_MANIFEST_DIR"] {
+            assert!(removed.iter().any(|removed| removed == name), "{name}: {removed:?}");
+        }
+        assert!(!is_of_this_package("CARGO_TARGET_DIR") && !is_of_this_package("CARGO"));
+    }
 }

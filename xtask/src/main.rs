@@ -11,6 +11,7 @@ mod generate;
 mod layers;
 mod mpi;
 mod mutations;
+mod performance;
 mod pictures;
 mod ratchets;
 mod sbom;
@@ -43,7 +44,8 @@ enum Chore {
     Fmt,
     /// Compare the dependency arrows with those written in layers.toml.
     Layers,
-    /// Check the sources: file lengths, left-over markers, whitespace, manifests, links in the docs.
+    /// Check the sources: file lengths, left-over markers, whitespace, manifests, links in the docs, and that the
+    /// performance page has the blocks and commands of its list.
     Tidy,
     /// Compare what may only shrink or grow with its limit: lines of the product, comments that give reasons.
     Ratchets,
@@ -62,6 +64,8 @@ enum Chore {
     },
     /// Draw the pictures of the README, that of the demo from a run of it.
     Pictures,
+    /// Measure what docs/performance.toml lists with a release build, and write the tables into docs/performance.md.
+    Performance(performance::Performance),
     /// Lint every target; a warning is an error.
     Clippy,
     /// Run the tests of every target: units, properties, seeded runs, examples. The property tests draw the same cases
@@ -122,6 +126,7 @@ fn run(chore: Chore) -> anyhow::Result<()> {
         Chore::Gen { check: true } => generate::check(),
         Chore::Gen { check: false } => generate::write(),
         Chore::Pictures => pictures::write(),
+        Chore::Performance(performance) => performance::run(&performance),
         Chore::Clippy => cargo::clippy(),
         Chore::Test => cargo::test(),
         Chore::Explore { rounds } => cargo::explore(rounds),

@@ -5,6 +5,7 @@ mod prose;
 #[cfg(test)]
 mod tests;
 
+use crate::performance;
 use crate::workspace::{Package, files, is_generated, metadata, root};
 use anyhow::{Context, bail};
 
@@ -54,6 +55,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         check_manifest(package, &sources, &mut findings);
     }
     check_changelog(&sources, &mut findings);
+    findings.errors.extend(performance::differences()?);
     for warning in &findings.warnings {
         println!("warning: {warning}");
     }

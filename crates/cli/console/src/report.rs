@@ -145,6 +145,9 @@ fn machine() -> Value {
         "cores": cores,
         "affinity": field_of("/proc/self/status", "Cpus_allowed_list"),
         "cpu": field_of("/proc/cpuinfo", "model name"),
+        "l3_bytes": first_line_of("/sys/devices/system/cpu/cpu0/cache/index3/size")
+            .and_then(|text| text.strip_suffix('K')?.parse::<u64>().ok())
+            .map(|kib| kib * 1024),
         "kernel": first_line_of("/proc/sys/kernel/osrelease"),
         "memory_bytes": field_of("/proc/meminfo", "MemTotal")
             .and_then(|text| text.trim_end_matches(" kB").parse::<u64>().ok())

@@ -273,6 +273,8 @@ pub struct Machine {
     pub affinity: Option<String>,
     /// The name of the processor.
     pub cpu: Option<String>,
+    /// Its third-level cache.
+    pub l3_bytes: Option<u64>,
     /// The release of the kernel.
     pub kernel: Option<String>,
     /// Main memory.
@@ -427,6 +429,7 @@ pub(crate) mod tests {
             arch: Some("x86_64".to_owned()),
             cores: Some(2),
             cpu: Some("A <processor> & more".to_owned()),
+            l3_bytes: Some(32 << 20),
             kernel: Some("6.18".to_owned()),
             memory_bytes: Some(8 << 30),
             governor: None,
