@@ -77,7 +77,7 @@ pub async fn record(
     if recorded.updates.len() >= updates_max {
         recorded.ended = Some(format!("a recording has at most {updates_max} updates"));
     }
-    // What was recorded counts even if the server does not let the federate go.
+    // The recording counts even if the server does not let the federate go.
     let _ = leave(federate, callbacks, federation).await;
     Ok(recorded)
 }
