@@ -61,7 +61,7 @@ impl Ownership {
 /// The server or the system fails or refuses a request.
 pub async fn measure(launcher: &Launcher, server: &Server, plan: &Plan) -> Result<Ownership, BenchError> {
     let federation = federation_name("ownership");
-    let mut taker = Member::create(server.address(), &federation).await?;
+    let mut taker = Member::create(server.address(), server.edition(), &federation).await?;
     let ping = taker.ping;
     taker.federate.publish_object_class_attributes(ping.class, [ping.attribute]).await?;
     taker.want(ping).await?;

@@ -103,7 +103,7 @@ impl Asker {
         patience: Duration,
     ) -> Result<Self, BenchError> {
         let joining = async {
-            let session = Side::create(server.address(), federation).await?;
+            let session = Side::create(server, federation).await?;
             let side = Side::join(session, federation, way, Party::Asker).await?;
             let words = role::answerer(server.far_address(), federation, &way.to_string());
             let mut answerers = Vec::new();
