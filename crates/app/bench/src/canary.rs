@@ -35,7 +35,7 @@ impl Canary {
         server: &Server,
         federation: &str,
     ) -> Result<Self, BenchError> {
-        let mut member = Member::create(server.address(), federation).await?;
+        let mut member = Member::create(server.address(), server.edition(), federation).await?;
         let (echo, _) = launcher.start(&role::echo(server.address(), federation)).await?;
         let (ping, pong) = (member.ping, member.pong);
         let object = member.offer(ping).await?;

@@ -77,7 +77,7 @@ pub async fn measure(
 ) -> Result<FanIn, BenchError> {
     // The federates of another number of publishers may still be leaving.
     let federation = federation_name(&format!("fan-in of {}", plan.publishers));
-    let creator = Member::create(server.address(), &federation).await?;
+    let creator = Member::create(server.address(), server.edition(), &federation).await?;
     let (mut sink, _) = launcher.start(&role::sinks(server.far_address(), &federation, 1)).await?;
     let mut publishers = Vec::with_capacity(plan.publishers);
     for _ in 0..plan.publishers {

@@ -66,7 +66,7 @@ pub async fn measure(
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Fanout, BenchError> {
     let federation = federation_name("fanout");
-    let publisher = Member::create(server.address(), &federation).await?;
+    let publisher = Member::create(server.address(), server.edition(), &federation).await?;
     let (mut sinks, _) =
         launcher.start(&role::sinks(server.address(), &federation, plan.subscribers)).await?;
     let (ping, pong) = (publisher.ping, publisher.pong);

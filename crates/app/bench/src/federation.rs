@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use console::rounds::Rounds;
-use federate::{Federate, fom};
+use federate::Federate;
 use hla::handle::ObjectInstanceHandle;
 use tokio::task::JoinSet;
 
 use crate::access::server_options;
+use crate::edition::module;
 use crate::entities::{self, Update};
 use crate::error::BenchError;
 use crate::groups::{Counts, Groups, await_reach};
@@ -355,7 +356,9 @@ impl FederateProcess {
         let near = address_of(server, index, work.from)?;
         let federation = federation_name(&format!("federation {}", index + 1));
         let (creator, _) = Federate::connect(server_options(near)?).await?;
-        creator.create_federation_execution(&federation, fom::content("MeshRTI-Bench.xml", FOM)).await?;
+        creator
+            .create_federation_execution(&federation, module("MeshRTI-Bench.xml", FOM, server.edition()))
+            .await?;
         let begins = match work.task {
             Task::RoundTrips { .. } => role::asker(near, &federation),
             Task::Flood { .. } | Task::FanIn { .. } => role::publisher(near, &federation),

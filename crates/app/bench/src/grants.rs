@@ -112,7 +112,7 @@ impl Grants {
 pub async fn measure(launcher: &Launcher, server: &Server, plan: &Plan) -> Result<Grants, BenchError> {
     // A run of the other order may come next, and its federates may not be gone by then.
     let federation = format!("{} {}", federation_name("grants"), plan.order_word());
-    let creator = Member::create(server.address(), &federation).await?;
+    let creator = Member::create(server.address(), server.edition(), &federation).await?;
     let nodes = server.addresses();
     let mut groups = Vec::new();
     for (node, address) in nodes.iter().enumerate() {

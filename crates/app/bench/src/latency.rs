@@ -188,7 +188,7 @@ impl<'a> Ring<'a> {
         way: Way,
         plan: &Plan,
     ) -> Self {
-        let asker = match way.is_missing() {
+        let asker = match way.is_missing(server.edition()) {
             Some(reason) => Err(reason.to_owned()),
             None => {
                 let asker =

@@ -30,6 +30,7 @@ mod access;
 mod alarm;
 mod canary;
 pub mod cores;
+mod edition;
 pub mod entities;
 mod error;
 pub mod exchange;

@@ -157,7 +157,7 @@ async fn measure_cases(
 ) -> Result<(), BenchError> {
     let Some(first) = cases.first() else { return Ok(()) };
     let (way, objects) = (first.way, first.objects);
-    if let Some(reason) = way.is_missing() {
+    if let Some(reason) = way.is_missing(server.edition()) {
         return Err(BenchError::Unusable(reason.to_owned()));
     }
     let asker = Asker::start(launcher, server, federation, (way, plan.federates), plan.patience).await?;

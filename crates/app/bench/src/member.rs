@@ -3,11 +3,13 @@
 use bytes::Bytes;
 use federate::hla::Exception;
 use federate::hla::api::{JoinResult, ResignAction};
-use federate::{Callback, Callbacks, Federate, FederateError, Updates, fom};
+use federate::{Callback, Callbacks, Federate, FederateError, Updates};
 use hla::api::RegisterObjectInstanceRequest;
+use hla::fom::Edition;
 use hla::handle::{AttributeHandle, ObjectClassHandle, ObjectInstanceHandle};
 
 use crate::access::server_options;
+use crate::edition::module;
 use crate::error::BenchError;
 use crate::process::PATIENCE;
 
@@ -34,10 +36,10 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Creates the federation execution and joins it.
-    pub(crate) async fn create(server: &str, federation: &str) -> Result<Self, BenchError> {
+    /// Creates the federation execution, with a FOM module of `edition`, and joins it.
+    pub(crate) async fn create(server: &str, edition: Edition, federation: &str) -> Result<Self, BenchError> {
         let (federate, callbacks) = Federate::connect(server_options(server)?).await?;
-        federate.create_federation_execution(federation, fom::content("MeshRTI-Bench.xml", FOM)).await?;
+        federate.create_federation_execution(federation, module("MeshRTI-Bench.xml", FOM, edition)).await?;
         Self::joined(federate, callbacks, federation).await
     }
 

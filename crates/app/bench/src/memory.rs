@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use hla::fom::Edition;
+
 use crate::error::BenchError;
 use crate::member::{Member, register};
 use crate::process::Launcher;
@@ -20,6 +22,8 @@ pub struct Plan {
     pub objects: usize,
     /// Time for which the idle server is watched.
     pub idle: Duration,
+    /// Edition of the FOM modules that the server gets.
+    pub edition: Edition,
 }
 
 /// The costs.
@@ -44,9 +48,9 @@ pub struct Memory {
 /// # Errors
 /// The system does not report the memory of processes; the server fails or refuses a request.
 pub async fn measure(launcher: &Launcher, plan: &Plan) -> Result<Memory, BenchError> {
-    let server = Server::start(launcher).await?;
+    let server = Server::start(launcher).await?.with_edition(plan.edition);
     let federation = federation_name("memory");
-    let member = Member::create(server.address(), &federation).await?;
+    let member = Member::create(server.address(), server.edition(), &federation).await?;
     let wide = member.federate.get_object_class_handle("HLAobjectRoot.Wide").await?;
     let mut attributes = Vec::with_capacity(ATTRIBUTES);
     for index in 1..=ATTRIBUTES {

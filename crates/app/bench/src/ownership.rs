@@ -61,7 +61,7 @@ impl Ownership {
 /// The server or the system fails or refuses a request.
 pub async fn measure(launcher: &Launcher, server: &Server, plan: &Plan) -> Result<Ownership, BenchError> {
     let federation = federation_name("ownership");
-    let mut taker = Member::create(server.address(), &federation).await?;
+    let mut taker = Member::create(server.address(), server.edition(), &federation).await?;
     let ping = taker.ping;
     taker.federate.publish_object_class_attributes(ping.class, [ping.attribute]).await?;
     taker.want(ping).await?;
@@ -77,6 +77,7 @@ pub async fn measure(launcher: &Launcher, server: &Server, plan: &Plan) -> Resul
     holder.hear_within("registered", RESIGNATION_MAX).await?;
 
     holder.send_line("divest").await?;
+    holder.hear("divesting").await?;
     let (mut transfers, mut warm_up) = (Rounds::new(0), Rounds::new(0));
     for (index, &object) in objects[..WARM_UP + plan.transfers].iter().enumerate() {
         let begun = Instant::now();
@@ -128,7 +129,8 @@ async fn acquired(member: &mut Member, count: usize) -> Result<(), BenchError> {
     tokio::time::timeout(patience, wait).await.map_err(|_| stalled("an attribute to be acquired"))?
 }
 
-/// A holder of objects. `register COUNT` and `keep` are answered. After `divest` it divests what is
+/// A holder of objects. `register COUNT`, `divest` and `keep` are answered: a request that
+/// came before `divest` would never be granted. After `divest` it divests what is
 /// requested, and after `keep` it does not. After `resign` it is gone.
 pub(crate) async fn play_holder(server: &str, federation: &str) -> Result<(), BenchError> {
     let mut orders = orders();
@@ -166,9 +168,7 @@ pub(crate) async fn play_holder(server: &str, federation: &str) -> Result<(), Be
             }
             [order] => {
                 divests = order == "divest";
-                if order == "keep" {
-                    print_line("keeping");
-                }
+                print_line(if divests { "divesting" } else { "keeping" });
             }
             _ => {}
         }

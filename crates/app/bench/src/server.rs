@@ -8,6 +8,7 @@ use crate::process::{Launcher, PATIENCE, Process};
 use crate::role;
 use crate::status::report;
 use crate::usage;
+use hla::fom::Edition;
 use wan::LineSpec;
 
 /// The port of the Federate Protocol over plain TCP.
@@ -24,6 +25,8 @@ pub struct Server {
     links: usize,
     /// An emulated line in front of the last one.
     line: Option<Line>,
+    /// The edition of the FOM modules that it gets.
+    edition: Edition,
 }
 
 /// A relay that passes bytes on over an emulated line.
@@ -75,7 +78,8 @@ impl Server {
             let launcher = launcher_of(0);
             let (process, words) = launcher.start(&role::server()).await?;
             let address = words.first().cloned().unwrap_or_default();
-            return Ok(Self { addresses: vec![address], own: vec![process], links: 0, line: None });
+            let own = vec![process];
+            return Ok(Self { own, ..Self::at(address) });
         }
         let groups = groups.map(Groups::url).transpose()?;
         let (mut own, mut addresses) = (Vec::new(), Vec::new());
@@ -95,12 +99,18 @@ impl Server {
             own.push(process);
         }
         let links = addresses.len() - 1;
-        Ok(Self { addresses, own, links, line: None })
+        Ok(Self { addresses, own, links, line: None, edition: Edition::Hla2025 })
     }
 
     /// A running server at `HOST` or `HOST:PORT`.
     pub fn at(address: impl Into<String>) -> Self {
-        Self { addresses: vec![address.into()], own: Vec::new(), links: 0, line: None }
+        Self {
+            addresses: vec![address.into()],
+            own: Vec::new(),
+            links: 0,
+            line: None,
+            edition: Edition::Hla2025,
+        }
     }
 
     /// Two running nodes of one network, one for each federate of a pair. The first is asked how many
@@ -108,7 +118,7 @@ impl Server {
     pub async fn between(address: impl Into<String>, far_address: impl Into<String>) -> Self {
         let (address, far) = (address.into(), far_address.into());
         let links = links_between(&address, &far).await.unwrap_or(1);
-        Self { addresses: vec![address, far], own: Vec::new(), links, line: None }
+        Self { addresses: vec![address, far], own: Vec::new(), links, line: None, edition: Edition::Hla2025 }
     }
 
     /// The same with an emulated line between it and the other federate of a pair: that federate
@@ -131,6 +141,17 @@ impl Server {
         let address = words.first().cloned().unwrap_or_default();
         let line = Some(Line { _relay: relay, address, spec: spec.clone() });
         Ok(Self { line, ..self })
+    }
+
+    /// The same, which gets FOM modules of `edition`.
+    #[must_use]
+    pub fn with_edition(self, edition: Edition) -> Self {
+        Self { edition, ..self }
+    }
+
+    /// The edition of the FOM modules that it gets.
+    pub fn edition(&self) -> Edition {
+        self.edition
     }
 
     /// Its address for federates: `HOST` or `HOST:PORT`.

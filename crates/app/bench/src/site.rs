@@ -7,6 +7,7 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::{BufMut as _, Bytes, BytesMut};
+use hla::fom::Edition;
 
 use crate::error::BenchError;
 use crate::groups::{Groups, STALE, await_reach, summary};
@@ -80,7 +81,7 @@ pub async fn measure(
 ) -> Result<Site, BenchError> {
     let nodes = Nodes::start(launcher, plan.nodes.max(2), carrier).await?;
     let federation = federation_name("site");
-    let publisher = Member::create(&nodes.addresses[0], &federation).await?;
+    let publisher = Member::create(&nodes.addresses[0], Edition::Hla2025, &federation).await?;
     let object = publisher.offer(publisher.ping).await?;
     let mut listeners = Vec::new();
     for address in &nodes.addresses[1..] {

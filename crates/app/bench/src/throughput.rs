@@ -66,7 +66,7 @@ pub async fn measure(
 ) -> Result<Vec<Throughput>, BenchError> {
     let mut floor = Floor::start(launcher, server.links(), &[]).await?;
     let federation = federation_name("throughput");
-    let mut subscriber = Member::create(server.address(), &federation).await?;
+    let mut subscriber = Member::create(server.address(), server.edition(), &federation).await?;
     subscriber.want(subscriber.ping).await?;
     let (mut publisher, _) = launcher.start(&role::publisher(server.far_address(), &federation)).await?;
     subscriber.await_object(subscriber.ping).await?;

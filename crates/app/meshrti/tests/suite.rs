@@ -263,6 +263,70 @@ fn interactions_come_back() {
     }
 }
 
+/// A server of HLA Evolved gets modules of that edition. Regions are measured with them, and directed
+/// interactions are not in them.
+#[test]
+fn modules_of_2010_serve_the_same_tests() {
+    let edition = ["--fom-edition", "2010"];
+    let counts = ["--samples", "20", "--warm-up", "2", "--size", "16"];
+    let of = |test: &[&str]| report(&[test, &edition[..], &counts[..]].concat());
+    let latency = of(&["latency", "--slices", "2", "--ddm", "off,region-per-object"]);
+    let ping = of(&["ping", "--slices", "2", "--order", "receive,timestamp"]);
+    let mass = of(&["mass", "--objects", "5", "--runs", "2", "--ddm", "one-region"]);
+    for (report, count) in [(&latency, 2), (&ping, 6), (&mass, 2)] {
+        let rows = report["rows"].as_array().unwrap();
+        assert_eq!(rows.len(), count, "{report}");
+        for row in rows {
+            let is_missing = row["kind"] == "directed";
+            assert_eq!(row["fom_edition"], 2010, "{row}");
+            assert_eq!(row["outcome"], if is_missing { "not-in-standard" } else { "measured" }, "{row}");
+            let reason = row["reason"].as_str().unwrap_or_default();
+            assert_eq!(reason.contains("HLA Evolved has no such service"), is_missing, "{row}");
+        }
+        let notes = report["notes"].to_string();
+        assert!(notes.contains("FOM modules of the 2010 edition"), "{notes}");
+    }
+    let output = meshrti(&["bench", "ping", "--fom-edition", "2016"]);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(error.contains("[possible values: 2010, 2025]") && output.status.code() == Some(2), "{error}");
+}
+
+/// The benchmarks that share the other object model, which has a class with dimensions.
+#[test]
+fn modules_of_2010_serve_the_other_benchmarks() {
+    for (test, counts) in [
+        ("throughput", &["--updates", "200", "--slices", "2"][..]),
+        ("fanin", &["--publishers", "2", "--updates", "200", "--slices", "2"]),
+        ("fanout", &["--subscribers", "2", "--updates", "20", "--slices", "2"]),
+        ("grants", &["--federates", "2", "--steps", "10", "--messages", "2"]),
+        ("ownership", &["--transfers", "5", "--objects", "10"]),
+        ("joins", &["--federates", "5", "--within", "100ms"]),
+        (
+            "region",
+            &[
+                "--objects",
+                "10",
+                "--subscribers",
+                "2",
+                "--steps",
+                "2",
+                "--regions",
+                "10",
+                "--updates",
+                "50",
+                "--samples",
+                "10",
+                "--slices",
+                "2",
+            ],
+        ),
+    ] {
+        let report = report(&[&[test, "--fom-edition", "2010"], counts].concat());
+        assert!(report["rows"].as_array().is_some_and(|rows| !rows.is_empty()), "{report}");
+        assert!(report["notes"].to_string().contains("FOM modules of the 2010 edition"), "{report}");
+    }
+}
+
 /// Files of results are compared, and become one page.
 #[test]
 fn results_are_compared_and_reported() {

@@ -130,6 +130,7 @@ pub fn csv(files: &[(String, Results)]) -> String {
         "links",
         "line",
         "server",
+        "fom_edition",
         "outcome",
         "reason",
         "samples",
@@ -147,7 +148,7 @@ pub fn csv(files: &[(String, Results)]) -> String {
     text
 }
 
-fn csv_settings(file: &str, row: &Row) -> [String; 21] {
+fn csv_settings(file: &str, row: &Row) -> [String; 22] {
     let outcome = serde_json::to_value(row.outcome).ok();
     [
         file.to_owned(),
@@ -167,6 +168,7 @@ fn csv_settings(file: &str, row: &Row) -> [String; 21] {
         row.links.to_string(),
         row.line.clone().unwrap_or_default(),
         row.server.clone().unwrap_or_default(),
+        row.fom_edition.to_string(),
         outcome.and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default(),
         row.reason.clone().unwrap_or_default(),
         row.samples.to_string(),

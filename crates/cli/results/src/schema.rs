@@ -64,6 +64,9 @@ pub struct Row {
     pub line: Option<String>,
     /// The address of the server, if the benchmark did not start it.
     pub server: Option<String>,
+    /// The edition of the FOM modules that the server gets, as a year.
+    #[serde(default = "edition_2025")]
+    pub fom_edition: u32,
     /// The end of the measurement.
     pub outcome: Outcome,
     /// The reason why it failed.
@@ -88,6 +91,10 @@ fn on() -> String {
 
 fn one() -> u64 {
     1
+}
+
+fn edition_2025() -> u32 {
+    2025
 }
 
 impl Row {
@@ -388,6 +395,7 @@ pub(crate) mod tests {
             links: 0,
             line: None,
             server: None,
+            fom_edition: 2025,
             outcome: Outcome::Measured,
             reason: None,
             samples: 0,
@@ -456,6 +464,19 @@ pub(crate) mod tests {
         assert!(fields.remove("producers").is_some() && fields.remove("bundling").is_some());
         let read: Row = serde_json::from_value(value).expect("an earlier row");
         assert_eq!(read.case(), written.case());
+    }
+
+    #[test]
+    fn a_row_of_an_earlier_version_is_of_2025() {
+        let old = row("mass", 100, 128, &[100]);
+        let mut value = json!(old);
+        let fields = value.as_object_mut().expect("a row is an object");
+        assert_eq!(fields.remove("fom_edition"), Some(json!(2025)));
+        let read: Row = serde_json::from_value(value).expect("it is a row");
+        assert_eq!(read.fom_edition, 2025);
+        let new = Row { fom_edition: 2010, ..old };
+        let read: Row = serde_json::from_value(json!(new)).expect("it is a row");
+        assert_eq!(read.fom_edition, 2010);
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl Asker {
             let mut asking = Vec::new();
             for index in 0..federates.producers.max(1) {
                 let session = match index {
-                    0 => Side::create(server.address(), federation).await?,
+                    0 => Side::create(server, federation).await?,
                     _ => Side::connect(server.address()).await?,
                 };
                 let side = Side::join(session, federation, way, Party::Asker).await?;

@@ -1,7 +1,7 @@
 //! One of the two federates, which speaks and hears in one way.
 
 use bytes::Bytes;
-use federate::{Callback, Callbacks, Federate, LogicalClock, Updates, fom};
+use federate::{Callback, Callbacks, Federate, LogicalClock, Updates};
 use hla::api::{
     AttributeHandleValueMap, JoinResult, ParameterHandleValueMap, RangeBounds,
     SendDirectedInteractionRequest, SendDirectedInteractionWithTimeRequest, SendInteractionRequest,
@@ -17,8 +17,10 @@ use hla::time::{LogicalTime, LogicalTimeInterval};
 
 use super::way::{Bundling, Ddm, Kind, Order, Way};
 use crate::access::measured_options;
+use crate::edition::module;
 use crate::error::BenchError;
 use crate::member::leave;
+use crate::server::Server;
 
 /// The object model of the exchange.
 const FOM: &str = include_str!("../../foms/MeshRTI-Latency.xml");
@@ -169,9 +171,13 @@ pub(super) struct Side {
 
 impl Side {
     /// Creates the federation execution.
-    pub(super) async fn create(server: &str, federation: &str) -> Result<(Federate, Callbacks), BenchError> {
-        let (federate, callbacks) = Federate::connect(measured_options(server)?).await?;
-        federate.create_federation_execution(federation, fom::content("MeshRTI-Latency.xml", FOM)).await?;
+    pub(super) async fn create(
+        server: &Server,
+        federation: &str,
+    ) -> Result<(Federate, Callbacks), BenchError> {
+        let (federate, callbacks) = Federate::connect(measured_options(server.address())?).await?;
+        let module = module("MeshRTI-Latency.xml", FOM, server.edition());
+        federate.create_federation_execution(federation, module).await?;
         Ok((federate, callbacks))
     }
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use hla::fom::Edition;
+
 /// The service that carries a message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Kind {
@@ -130,10 +132,17 @@ pub struct Way {
 const UNBUNDLED: &str = "unbundled";
 
 impl Way {
-    /// The reason why the standard has no such way; `None` if it has.
-    pub fn is_missing(self) -> Option<&'static str> {
-        (self.kind == Kind::Directed && self.ddm != Ddm::Off)
-            .then_some("directed interactions have no regions: the standard has no such service")
+    /// The reason why this edition of the standard has no such way; `None` if it has.
+    pub fn is_missing(self, edition: Edition) -> Option<&'static str> {
+        match (self.kind, self.ddm, edition) {
+            (Kind::Directed, _, Edition::Hla2010) => {
+                Some("directed interactions are not in FOM modules of 2010: HLA Evolved has no such service")
+            }
+            (Kind::Directed, Ddm::OneRegion | Ddm::RegionPerObject, Edition::Hla2025) => {
+                Some("directed interactions have no regions: the standard has no such service")
+            }
+            _ => None,
+        }
     }
 
     /// The end of the names of its attributes and interaction classes in the object model.
@@ -190,7 +199,7 @@ mod tests {
 
     #[test]
     fn every_way_has_a_word() {
-        let mut count = 0;
+        let mut counts = [0; 2];
         for &kind in Kind::ALL {
             for &ddm in Ddm::ALL {
                 for &transport in Transport::ALL {
@@ -199,14 +208,19 @@ mod tests {
                             for &bundling in Bundling::ALL {
                                 let way = Way { kind, ddm, transport, order, encoding, bundling };
                                 assert_eq!(way.to_string().parse(), Ok(way));
-                                count += usize::from(way.is_missing().is_none());
+                                for (count, edition) in
+                                    counts.iter_mut().zip([Edition::Hla2010, Edition::Hla2025])
+                                {
+                                    *count += usize::from(way.is_missing(edition).is_none());
+                                }
                             }
                         }
                     }
                 }
             }
         }
-        assert_eq!(count, 2 * 3 * 28, "directed interactions have no regions");
+        let told = "directed interactions have no regions, and are not of 2010";
+        assert_eq!(counts, [2 * 6 * 12, 2 * 7 * 12], "{told}");
         assert!("update/off".parse::<Way>().unwrap_err().contains("KIND/DDM"));
         let error = "update/of/reliable/receive/opaque".parse::<Way>().unwrap_err();
         assert_eq!(error, "`of` is none of off, one-region, region-per-object");

@@ -177,7 +177,7 @@ impl Pair {
         mode: Mode,
     ) -> Result<Self, BenchError> {
         let federation = format!("{} {}", federation_name("region"), mode.word());
-        let member = Member::create(server.address(), &federation).await?;
+        let member = Member::create(server.address(), server.edition(), &federation).await?;
         let mut here = Party::enter(member, mode, 1, 0).await?;
         let (objects, regions) = (plan.objects.to_string(), plan.regions.to_string());
         let words = [mode.word(), &objects, &regions];

@@ -39,7 +39,7 @@ pub(super) async fn measure(
     let Plan { objects, subscribers, moves, .. } = *plan;
     let scene = Scene { objects, subscribers, side, moves }.words();
     let federation = federation_name("walk");
-    let creator = Member::create(server.address(), &federation).await?;
+    let creator = Member::create(server.address(), server.edition(), &federation).await?;
     let walkers = role::region_walkers("region-walkers", server.address(), &federation, &scene);
     let mut walkers = launcher.start(&walkers).await?.0;
     let watchers = role::region_walkers("region-watchers", server.far_address(), &federation, &scene);

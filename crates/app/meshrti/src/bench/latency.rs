@@ -85,7 +85,7 @@ pub(super) async fn run(args: &Args) -> Outcome {
     let mut progress = Progress::new("latency");
     let mut beside = Vec::new();
     for urls in &args.beside {
-        beside.push(another(urls).await);
+        beside.push(another(urls).await.with_edition(args.target.fom_edition));
     }
     let measured = measure(&launcher, &server, &beside, &plan, |done, all| progress.at(done, all));
     let results = Box::pin(measured).await.map_err(failure)?;

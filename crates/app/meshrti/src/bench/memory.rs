@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bench::memory::{ATTRIBUTES, Memory, Plan, measure};
+use hla::fom::Edition;
 use serde_json::{Value, json};
 
 use super::{failure, launcher};
@@ -35,7 +36,8 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: &Args) -> Outcome {
     let mut report = Report::new("bench memory", 1);
-    let plan = Plan { federates: args.federates, objects: args.objects, idle: args.idle };
+    let (federates, objects, idle) = (args.federates, args.objects, args.idle);
+    let plan = Plan { federates, objects, idle, edition: Edition::Hla2025 };
     let memory = Box::pin(measure(&launcher()?, &plan)).await.map_err(failure)?;
     if !args.json.takes_stdout() {
         say(table(&memory));

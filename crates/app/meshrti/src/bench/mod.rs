@@ -22,6 +22,8 @@ mod throughput;
 
 use bench::{BenchError, Launcher, Server};
 use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use hla::fom::Edition;
 
 use console::exit::{Failure, Outcome, Status, block_on};
 
@@ -159,8 +161,8 @@ pub(crate) struct Target {
     /// Measure the server at HOST or HOST:PORT, not one of its own
     #[arg(long, value_name = "HOST")]
     server: Option<String>,
-    /// With --server: where the other federate of a pair connects. Both are nodes of one network; the floor has a relay for each
-    /// node on the path between them
+    /// With --server: the node of its network where the other federate of a pair connects; the floor has a relay for
+    /// each node on the path
     #[arg(long, value_name = "HOST", requires = "server")]
     far_server: Option<String>,
     /// Start a chain of so many nodes that are one network, with one federate at each end; the floor is a chain of as
@@ -168,6 +170,16 @@ pub(crate) struct Target {
     #[arg(long, value_name = "COUNT", default_value_t = 1, conflicts_with = "server",
         value_parser = clap::value_parser!(u16).range(1..=64))]
     nodes: u16,
+    /// Edition of the FOM modules
+    #[arg(long, value_name = "YEAR", default_value = "2025",
+        value_parser = PossibleValuesParser::new(["2010", "2025"]).map(edition))]
+    fom_edition: Edition,
+}
+
+/// The edition of a year.
+#[allow(clippy::needless_pass_by_value)] // it is a function for `map`
+fn edition(year: String) -> Edition {
+    if year == "2010" { Edition::Hla2010 } else { Edition::Hla2025 }
 }
 
 impl Target {
@@ -178,11 +190,12 @@ impl Target {
     }
 
     pub(crate) async fn server(&self, launcher: &Launcher) -> Result<Server, Failure> {
-        match (&self.server, &self.far_server) {
-            (Some(near), Some(far)) => Ok(Server::between(near, far).await),
-            (Some(address), None) => Ok(Server::at(address)),
-            (None, _) => Server::chain(launcher, self.nodes.into()).await.map_err(failure),
-        }
+        let server = match (&self.server, &self.far_server) {
+            (Some(near), Some(far)) => Server::between(near, far).await,
+            (Some(address), None) => Server::at(address),
+            (None, _) => Server::chain(launcher, self.nodes.into()).await.map_err(failure)?,
+        };
+        Ok(server.with_edition(self.fom_edition))
     }
 
     /// Number of links between the two nodes, as far as one knows.
@@ -195,6 +208,15 @@ impl Target {
 
     /// A note on the measured server for the report.
     pub(crate) fn note(&self) -> String {
+        let edition = match self.fom_edition {
+            Edition::Hla2010 => "; FOM modules of the 2010 edition",
+            Edition::Hla2025 => "",
+        };
+        self.place() + edition
+    }
+
+    /// The places of the processes.
+    fn place(&self) -> String {
         match (&self.server, &self.far_server) {
             (Some(near), Some(far)) => {
                 format!("nodes at {near} and {far}, federates and floor on this machine")

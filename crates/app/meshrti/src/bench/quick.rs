@@ -83,6 +83,7 @@ pub(super) async fn run(args: &Args) -> Outcome {
             federates: scaled(200) as usize,
             objects: scaled(50_000) as usize,
             idle: Duration::from_secs(1),
+            edition: args.target.fom_edition,
         };
         let memory = Box::pin(memory::measure(&launcher, &plan)).await.map_err(failure)?;
         show("What costs nothing per update", super::memory::table(&memory));

@@ -14,7 +14,7 @@ use crate::bench::Target;
 fn row(test: &str, (way, federates): (Way, Federates), target: &Target, failure: Option<&String>) -> Row {
     let outcome = match failure {
         None => Outcome::Measured,
-        Some(_) if way.is_missing().is_some() => Outcome::NotInStandard,
+        Some(_) if way.is_missing(target.fom_edition).is_some() => Outcome::NotInStandard,
         Some(_) => Outcome::Failed,
     };
     Row {
@@ -34,6 +34,7 @@ fn row(test: &str, (way, federates): (Way, Federates), target: &Target, failure:
         links: target.links(),
         line: None,
         server: target.server.clone(),
+        fom_edition: target.fom_edition.year(),
         outcome,
         reason: failure.cloned(),
         samples: 0,
