@@ -80,7 +80,10 @@ impl<'a> Page<'a> {
                         open = None;
                     }
                     _ => {
-                        page.fault(Some(name), format!("{path}:{line}: block `{name}` ends, but is not open"))
+                        page.fault(
+                            Some(name),
+                            format!("{path}:{line}: block `{name}` ends, but is not open"),
+                        );
                     }
                 },
             }

@@ -170,7 +170,7 @@ pub(crate) struct Target {
     #[arg(long, value_name = "COUNT", default_value_t = 1, conflicts_with = "server",
         value_parser = clap::value_parser!(u16).range(1..=64))]
     nodes: u16,
-    /// Edition of the FOM modules
+    /// Edition of FOM modules
     #[arg(long, value_name = "YEAR", default_value = "2025",
         value_parser = PossibleValuesParser::new(["2010", "2025"]).map(edition))]
     fom_edition: Edition,
