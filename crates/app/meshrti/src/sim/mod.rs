@@ -1,6 +1,7 @@
 //! `meshrti sim`: simulate a network of routers, a group of SRMP members, or a cluster. Each
 //! scenario is a subcommand with its own options; the studies of papers are libraries.
 
+mod csv;
 mod federation;
 mod file;
 mod grants;

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use hostsim::{COUNT_MAX, Recording, Update};
 
+use crate::sim::csv::Lines;
+
 /// The headings that a file must have, in any order and among others.
 const AT: &str = "at_s";
 const OBJECT: &str = "object";
@@ -43,33 +45,24 @@ fn text(updates: &[Update]) -> String {
 }
 
 fn parse(text: &str) -> Result<Recording, String> {
-    let mut lines = (1..).zip(text.lines());
-    let (_, headings) = lines.next().ok_or("there is no line of headings")?;
-    let headings: Vec<&str> = headings.split(',').map(str::trim).collect();
-    let place = |name: &str| headings.iter().position(|heading| *heading == name);
-    let column = |name: &str| place(name).ok_or_else(|| format!("line 1: there is no column `{name}`"));
-    let (at, object, bytes) = (column(AT)?, column(OBJECT)?, column(BYTES)?);
-    let reliable = place(RELIABLE);
+    let lines = Lines::new(text)?;
+    let (at, object, bytes) = (lines.column(AT)?, lines.column(OBJECT)?, lines.column(BYTES)?);
+    let reliable = lines.place(RELIABLE);
     let mut updates = Vec::new();
-    for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
-        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
-        let cell = |place: usize| {
-            cells.get(place).copied().ok_or_else(|| {
-                format!("line {number}: {} values under {} headings", cells.len(), headings.len())
-            })
-        };
-        let wrong = |what: &str, text: &str| format!("line {number}: `{text}` is no `{what}`");
+    for line in lines.iter() {
         if updates.len() == COUNT_MAX as usize {
-            return Err(format!("line {number}: a recording has at most {COUNT_MAX} updates"));
+            return Err(format!("line {}: a recording has at most {COUNT_MAX} updates", line.number));
         }
-        let word = cell(at)?;
+        let word = line.cell(at)?;
         let seconds = word.parse().ok().filter(|seconds| (0.0..=AT_MAX_S).contains(seconds));
-        let at = Duration::from_secs_f64(seconds.ok_or_else(|| wrong(AT, word))?);
-        let number = |place, what| cell(place).and_then(|word| word.parse().map_err(|_| wrong(what, word)));
-        let reliable = match reliable.map(cell).transpose()? {
+        let at = Duration::from_secs_f64(seconds.ok_or_else(|| line.wrong(AT, word))?);
+        let number = |place, expected| {
+            line.cell(place).and_then(|word| word.parse().map_err(|_| line.wrong(expected, word)))
+        };
+        let reliable = match reliable.map(|place| line.cell(place)).transpose()? {
             None | Some("true") => true,
             Some("false") => false,
-            Some(word) => return Err(wrong(RELIABLE, word)),
+            Some(word) => return Err(line.wrong(RELIABLE, word)),
         };
         let (object, size_bytes) = (number(object, OBJECT)?, number(bytes, BYTES)?);
         updates.push(Update { at, object, size_bytes, reliable });

@@ -5,6 +5,8 @@ use std::path::Path;
 use netmodel::recording::{Recording, Sent};
 use netmodel::units::Picos;
 
+use crate::sim::csv::Lines;
+
 /// The headings that a file must have, in any order and among others, besides one of the two for
 /// the time.
 const WANTED: [&str; 3] = ["source", "destination", "bytes"];
@@ -21,31 +23,24 @@ pub(super) fn read(path: &Path) -> Result<Recording, String> {
 }
 
 fn parse(text: &str) -> Result<Recording, String> {
-    let mut lines = (1..).zip(text.lines());
-    let (_, headings) = lines.next().ok_or("there is no line of headings")?;
-    let headings: Vec<&str> = headings.split(',').map(str::trim).collect();
-    let place = |name: &str| headings.iter().position(|heading| *heading == name);
-    let column = |name: &str| place(name).ok_or_else(|| format!("line 1: there is no column `{name}`"));
-    let [source, destination, bytes] = [column(WANTED[0])?, column(WANTED[1])?, column(WANTED[2])?];
-    let (time, in_seconds) = match (place(PICOSECONDS), place(SECONDS)) {
+    let lines = Lines::new(text)?;
+    let [source, destination, bytes] =
+        [lines.column(WANTED[0])?, lines.column(WANTED[1])?, lines.column(WANTED[2])?];
+    let (time, in_seconds) = match (lines.place(PICOSECONDS), lines.place(SECONDS)) {
         (Some(place), _) => (place, false),
         (None, Some(place)) => (place, true),
         (None, None) => return Err(format!("line 1: there is no column `{PICOSECONDS}` or `{SECONDS}`")),
     };
     let mut messages = Vec::new();
-    for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
-        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
-        let cell = |place: usize| {
-            cells.get(place).copied().ok_or_else(|| {
-                format!("line {number}: {} values under {} headings", cells.len(), headings.len())
-            })
+    for line in lines.iter() {
+        let host = |place| {
+            line.cell(place).and_then(|text| text.parse::<u32>().map_err(|_| line.wrong("host", text)))
         };
-        let wrong = |what: &str, text: &str| format!("line {number}: `{text}` is no `{what}`");
-        let host = |place| cell(place).and_then(|text| text.parse::<u32>().map_err(|_| wrong("host", text)));
-        let size = cell(bytes)?;
-        let size = size.parse().ok().filter(|bytes| *bytes > 0_u64).ok_or_else(|| wrong("size", size))?;
-        let at = cell(time)?;
-        let at = moment(at, in_seconds).ok_or_else(|| wrong("time", at))?;
+        let size = line.cell(bytes)?;
+        let size =
+            size.parse().ok().filter(|bytes| *bytes > 0_u64).ok_or_else(|| line.wrong("size", size))?;
+        let at = line.cell(time)?;
+        let at = moment(at, in_seconds).ok_or_else(|| line.wrong("time", at))?;
         messages.push((host(source)?, Sent { at, to: host(destination)?, bytes: size }));
     }
     Ok(Recording::new(messages))
