@@ -264,6 +264,23 @@ pub enum Process {
 }
 
 impl Federation {
+    /// A chain of nodes, all of whose processes are on one computer of this kind and run on any core.
+    pub fn chain(nodes: u16, hosts: HostModel, work: Vec<Work>, seed: Seed) -> Self {
+        Self {
+            nodes,
+            joined: Joined::Chain,
+            multicast: None,
+            work,
+            workloads: Vec::new(),
+            recordings: Vec::new(),
+            hosts,
+            placement: Placement::Together,
+            pinned: false,
+            ethernet: Ethernet::GIGABIT,
+            seed,
+        }
+    }
+
     /// The number of the core that a process stays on, to be taken modulo the number of cores;
     /// `None` if processes are not pinned.
     ///

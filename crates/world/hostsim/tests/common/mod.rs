@@ -1,8 +1,7 @@
 //! Helpers shared by the tests of runs.
 
 use base::Seed;
-use hostsim::{Costs, Federation, HostModel, Joined, Placement, Report, Work, run};
-use netsim::cluster::Ethernet;
+use hostsim::{Costs, Federation, HostModel, Report, Work, run};
 
 /// Costs that are all zero.
 pub(crate) const FREE: Costs = Costs {
@@ -26,19 +25,7 @@ pub(crate) const FREE: Costs = Costs {
 
 /// A chain of nodes on one computer of this kind, with one task.
 pub(crate) fn chain(nodes: u16, hosts: HostModel, work: Work) -> Federation {
-    Federation {
-        nodes,
-        joined: Joined::Chain,
-        multicast: None,
-        work: vec![work],
-        workloads: Vec::new(),
-        recordings: Vec::new(),
-        hosts,
-        placement: Placement::Together,
-        pinned: false,
-        ethernet: Ethernet::GIGABIT,
-        seed: Seed(1),
-    }
+    Federation::chain(nodes, hosts, vec![work], Seed(1))
 }
 
 /// The report of a run of the federation.

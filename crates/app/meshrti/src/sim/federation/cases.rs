@@ -125,18 +125,14 @@ impl Case {
             }
         };
         let hosts = HostModel { cores: self.network.map_or(hosts.cores, |_| 1), ..hosts };
+        let work = Work { task, size_bytes: self.size_bytes, from: 0, to };
         Federation {
-            nodes: self.nodes,
             joined,
             multicast,
-            work: vec![Work { task, size_bytes: self.size_bytes, from: 0, to }],
-            workloads: Vec::new(),
-            recordings: Vec::new(),
-            hosts,
             placement: self.network.map_or(Placement::Together, |_| Placement::ByNode),
             pinned: true,
             ethernet: self.network.unwrap_or(Ethernet::GIGABIT),
-            seed: Seed(1),
+            ..Federation::chain(self.nodes, hosts, vec![work], Seed(1))
         }
     }
 

@@ -1,8 +1,7 @@
 //! The nodes of a run, and the pairs of federates at them.
 
 use base::Seed;
-use hostsim::{Federation, HostModel, Joined, Placement, Task, Work};
-use netsim::cluster::Ethernet;
+use hostsim::{Federation, HostModel, Joined, Task, Work};
 use router_study::routers::flood::{Partners, partners};
 use router_study::routers::{Layout, Shape};
 
@@ -92,17 +91,8 @@ impl Network {
         let size_bytes = u32::try_from(size).unwrap_or(u32::MAX);
         let work = |(from, to): &(u16, u16)| Work { task, size_bytes, from: *from, to: vec![*to] };
         let federation = Federation {
-            nodes: self.nodes,
             joined: self.joined.clone(),
-            multicast: None,
-            work: self.pairs.iter().map(work).collect(),
-            workloads: Vec::new(),
-            recordings: Vec::new(),
-            hosts,
-            placement: Placement::Together,
-            pinned: false,
-            ethernet: Ethernet::GIGABIT,
-            seed,
+            ..Federation::chain(self.nodes, hosts, self.pairs.iter().map(work).collect(), seed)
         };
         federation.check().map_err(|why| why.to_string())?;
         Ok(federation)

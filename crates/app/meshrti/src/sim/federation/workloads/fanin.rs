@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use base::Seed;
 use console::exit::Failure;
-use hostsim::{Federation, HostModel, Joined, Placement, Task, Work};
-use netsim::cluster::Ethernet;
+use hostsim::{Federation, HostModel, Task, Work};
 
 use super::super::hosts;
 
@@ -51,19 +50,8 @@ impl FanInFlags {
             let count = u32::try_from(updates).unwrap_or(u32::MAX);
             let task = Task::FanIn { count, publishers: publishers.into() };
             let size_bytes = u32::try_from(size).unwrap_or(u32::MAX);
-            let federation = Federation {
-                nodes: last_node + 1,
-                joined: Joined::Chain,
-                multicast: None,
-                work: vec![Work { task, size_bytes, from: 0, to: vec![last_node] }],
-                workloads: Vec::new(),
-                recordings: Vec::new(),
-                hosts,
-                placement: Placement::Together,
-                pinned: false,
-                ethernet: Ethernet::GIGABIT,
-                seed: Seed(1),
-            };
+            let work = Work { task, size_bytes, from: 0, to: vec![last_node] };
+            let federation = Federation::chain(last_node + 1, hosts, vec![work], Seed(1));
             federation.check().map_err(Failure::wrong_use)?;
             let report = super::super::simulate(&federation, |_| ())?;
             simulated.per_s[at] = report.done[0].per_s();

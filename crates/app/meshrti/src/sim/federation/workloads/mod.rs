@@ -15,8 +15,7 @@ use console::exit::{Failure, Outcome, Status, say};
 use console::report::{JsonFlag, Report};
 use console::table::{Table, figure, or_dash};
 use experiment::SeedFlag;
-use hostsim::{Federation, HostModel, Joined, Placement, Recording, SIZE_BYTES_MIN, Task, Work};
-use netsim::cluster::Ethernet;
+use hostsim::{Federation, HostModel, Recording, SIZE_BYTES_MIN, Task, Work};
 use serde_json::{Value, json};
 use workload::Workload;
 
@@ -86,18 +85,16 @@ impl RunFlags {
             }
         };
         let last = self.target.last_node();
+        let work = Work { task, size_bytes: SIZE_BYTES_MIN, from: 0, to: vec![last] };
         let federation = Federation {
-            nodes: last + 1,
-            joined: Joined::Chain,
-            multicast: None,
-            work: vec![Work { task, size_bytes: SIZE_BYTES_MIN, from: 0, to: vec![last] }],
             workloads,
             recordings,
-            hosts: hosts.map_err(Failure::wrong_use)?,
-            placement: Placement::Together,
-            pinned: false,
-            ethernet: Ethernet::GIGABIT,
-            seed: Seed(self.seed.seed),
+            ..Federation::chain(
+                last + 1,
+                hosts.map_err(Failure::wrong_use)?,
+                vec![work],
+                Seed(self.seed.seed),
+            )
         };
         federation.check().map_err(Failure::wrong_use)?;
         Ok(federation)
