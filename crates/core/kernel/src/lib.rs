@@ -39,6 +39,6 @@ pub use network::{
 };
 pub use overlay::{LinkId, OnDemand, TargetId, TopologyKind};
 pub use router::{DropReason, PipeConfig, PipeStats, Priority};
-pub use rti::{Authorization, FomSource, Job, JobDone, JobId, NoFoms};
+pub use rti::{Authorization, FomSource, Job, JobDone, JobId, NoFoms, NoSaves, SaveStore};
 pub use status::Status;
 pub use turn::SlowTurns;

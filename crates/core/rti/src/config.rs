@@ -3,9 +3,11 @@
 use crate::control::NodeId;
 use crate::modules;
 use crate::replica::NetworkLimits;
+use crate::store::{NoSaves, SaveStore};
 use base::NodeKey;
 use hla::api::ResignAction;
 use hla::fom::Limits;
+use std::sync::Arc;
 
 /// Settings of an [`Rti`](crate::Rti).
 #[derive(Clone, Debug)]
@@ -39,6 +41,8 @@ pub struct Config {
     pub automatic_resign: ResignAction,
     /// Limits on the data kept for other nodes, and on the data accepted from them.
     pub network: NetworkLimits,
+    /// The place for saved federation executions. Default: none, so that every save fails.
+    pub saves: Arc<dyn SaveStore>,
 }
 
 impl Default for Config {
@@ -55,6 +59,7 @@ impl Default for Config {
             federations_max: 1_000,
             automatic_resign: ResignAction::NoAction,
             network: NetworkLimits::default(),
+            saves: Arc::new(NoSaves),
         }
     }
 }

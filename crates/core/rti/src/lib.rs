@@ -31,6 +31,7 @@ mod rti;
 mod services;
 mod stamp;
 mod status;
+mod store;
 mod time;
 mod wire;
 
@@ -49,4 +50,5 @@ pub use status::{
     FederationRegions, FederationStatus, InstanceOwnership, InstanceStatus, OwnershipStatus, RangeStatus,
     RegionStatus, RegionsStatus, SeparatedRegions, SubscriptionStatus, TimeStatus, WhyStatus,
 };
+pub use store::{NoSaves, SaveStore};
 pub use wire::{NetTopic, Packet};
