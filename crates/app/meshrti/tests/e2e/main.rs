@@ -39,6 +39,7 @@ mod processes;
 mod recovery;
 mod regions;
 mod resume;
+mod saves;
 mod shutdown;
 mod slow;
 mod status;
