@@ -1,0 +1,34 @@
+//! Federation save and restore (4.19 to 4.35).
+
+mod common;
+
+#[path = "save/declare.rs"]
+mod declare;
+#[path = "save/federation.rs"]
+mod federation;
+#[path = "save/manage.rs"]
+mod manage;
+#[path = "save/object.rs"]
+mod object;
+#[path = "save/op.rs"]
+mod op;
+#[path = "save/own.rs"]
+mod own;
+#[path = "save/probe.rs"]
+mod probe;
+#[path = "save/profile.rs"]
+mod profile;
+#[path = "save/reach.rs"]
+mod reach;
+#[path = "save/region.rs"]
+mod region;
+#[path = "save/resume.rs"]
+mod resume;
+#[path = "save/run.rs"]
+mod run;
+#[path = "save/time.rs"]
+mod time;
+#[path = "save/twin.rs"]
+mod twin;
+#[path = "save/words.rs"]
+mod words;
