@@ -52,7 +52,7 @@ fn messages() -> impl Strategy<Value = Call> {
         4 => (0usize..3, after()).prop_map(|(class, after)| Call::Send { class, after }),
         2 => (0usize..2, 0usize..12, after())
             .prop_map(|(interaction, instance, after)| Call::Direct { interaction, instance, after }),
-        2 => (0usize..8).prop_map(|message| Call::Retract { message }),
+        4 => (0usize..3).prop_map(|message| Call::Retract { message }),
         1 => (0usize..12, mask()).prop_map(|(instance, attributes)| Call::Request { instance, attributes }),
         1 => (class(), mask()).prop_map(|(class, attributes)| Call::RequestOfClass { class, attributes }),
     ]
@@ -120,7 +120,7 @@ pub(crate) fn apply(run: &mut Run, at: usize, step: usize, call: Call) -> String
             run.note_message(at, sent)
         }
         Call::Retract { message } => {
-            let own: Vec<_> = run.state.messages.iter().filter(|(owner, _)| *owner == at).collect();
+            let own: Vec<_> = run.state.messages.iter().rev().filter(|(owner, _)| *owner == at).collect();
             let Some((_, message)) = pick(&own, message) else { return "nothing".to_owned() };
             format!("{:?}", run.federates[at].retract(*message))
         }

@@ -1,7 +1,8 @@
 //! Random calls of ownership management. Negotiations are often left open.
 
 use crate::common::Fed;
-use crate::words::Mask;
+use crate::run::{Instance, Run};
+use crate::words::{Mask, attributes, pick};
 use proptest::prelude::*;
 
 #[derive(Clone, Copy, Debug)]
@@ -52,8 +53,40 @@ pub(crate) fn arbitrary() -> impl Strategy<Value = Call> {
     })
 }
 
-/// Calls the service for these attributes of an instance. Returns the answer in text.
-pub(crate) fn apply(f: &Fed, service: Service, instance: u32, names: &[&str]) -> String {
+/// An acquisition or a divestiture that was requested: by a federate, of attributes of an instance.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Requested {
+    federate: usize,
+    instance: usize,
+    attributes: Mask,
+}
+
+/// Calls the service. What ends a negotiation mostly ends one that was begun.
+pub(crate) fn apply(run: &mut Run, at: usize, steered: bool, call: Call) -> (usize, String) {
+    let drawn = Requested { federate: at, instance: call.instance, attributes: call.attributes };
+    let begun = match call.service {
+        Service::CancelAcquisition => pick(&run.state.acquired, call.instance),
+        Service::Confirm | Service::CancelNegotiated => pick(&run.state.negotiated, call.instance),
+        _ => None,
+    };
+    let asked = begun.filter(|begun| steered && run.is_joined(begun.federate)).copied().unwrap_or(drawn);
+    let Some(&Instance { number, class, .. }) = pick(&run.state.instances, asked.instance) else {
+        return (at, "nothing".to_owned());
+    };
+    let asked = Requested { instance: asked.instance % run.state.instances.len(), ..asked };
+    let names = attributes(class, asked.attributes);
+    let answer = request(&run.federates[asked.federate], call.service, number, &names);
+    if answer == "Ok(())" {
+        match call.service {
+            Service::Acquire => run.state.acquired.push(asked),
+            Service::Negotiate => run.state.negotiated.push(asked),
+            _ => {}
+        }
+    }
+    (asked.federate, answer)
+}
+
+fn request(f: &Fed, service: Service, instance: u32, names: &[&str]) -> String {
     let done = match service {
         Service::Divest => f.divest(instance, names, "divest"),
         Service::Negotiate => f.negotiate(instance, names, "negotiate"),

@@ -4,7 +4,7 @@
 use crate::common::save::Saves;
 use crate::common::{Fed, Refused, World, fom};
 use crate::op::{Call, Op};
-use crate::words::{attributes, pick};
+use crate::words::pick;
 use crate::{declare, federation, manage, object, own, region, time};
 use hla::handle::{FederateHandle, MessageRetractionHandle, RegionHandle};
 use std::collections::BTreeMap;
@@ -39,6 +39,8 @@ pub(crate) struct State {
     pub(crate) regions: Vec<(usize, usize, RegionHandle)>,
     /// Retractable messages, with their senders.
     pub(crate) messages: Vec<(usize, MessageRetractionHandle)>,
+    pub(crate) acquired: Vec<own::Requested>,
+    pub(crate) negotiated: Vec<own::Requested>,
     /// Handles of the federates that are joined, or were.
     pub(crate) handles: Vec<FederateHandle>,
     pub(crate) joined: Vec<bool>,
@@ -106,17 +108,14 @@ impl Run {
 
     /// Applies an operation, and records the answer and all callbacks.
     pub(crate) fn apply(&mut self, step: usize, op: &Op) {
-        let at = self.caller(op);
+        let mut at = self.caller(op);
         let answer = match op.call {
             Call::Declare(call) => format!("{:?}", declare::apply(&self.federates[at], call)),
             Call::Object(call) => object::apply(self, at, step, call),
-            Call::Own(own::Call { service, instance, attributes: mask }) => {
-                match pick(&self.state.instances, instance) {
-                    Some(&Instance { number, class, .. }) => {
-                        own::apply(&self.federates[at], service, number, &attributes(class, mask))
-                    }
-                    None => "nothing".to_owned(),
-                }
+            Call::Own(call) => {
+                let (caller, answer) = own::apply(self, at, op.steered, call);
+                at = caller;
+                answer
             }
             Call::Time(call) => time::apply(&self.federates[at], call),
             Call::Region(call) => region::apply(self, at, step, call),
@@ -144,6 +143,9 @@ impl Run {
             Call::Object(call) => call.of_owner(),
             Call::Own(call) if call.service.is_of_owner() => Some(call.instance),
             Call::Region(call) => call.of_owner(),
+            Call::Object(object::Call::Retract { .. }) => {
+                return self.state.messages.last().map_or(drawn, |(sender, _)| *sender);
+            }
             Call::Federation(federation::Call::Join) => {
                 let away = (0..self.federates.len()).find(|at| !self.is_joined(*at));
                 return away.unwrap_or(drawn);
