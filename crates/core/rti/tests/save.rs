@@ -18,6 +18,10 @@ mod own;
 mod probe;
 #[path = "save/profile.rs"]
 mod profile;
+#[path = "save/protocol.rs"]
+mod protocol;
+#[path = "save/protocol_spec.rs"]
+mod protocol_spec;
 #[path = "save/reach.rs"]
 mod reach;
 #[path = "save/region.rs"]

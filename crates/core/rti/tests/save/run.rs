@@ -140,12 +140,12 @@ impl Run {
             return drawn;
         }
         let instance = match op.call {
-            Call::Object(call) => call.of_owner(),
-            Call::Own(call) if call.service.is_of_owner() => Some(call.instance),
-            Call::Region(call) => call.of_owner(),
             Call::Object(object::Call::Retract { .. }) => {
                 return self.state.messages.last().map_or(drawn, |(sender, _)| *sender);
             }
+            Call::Object(call) => call.of_owner(),
+            Call::Own(call) if call.service.is_of_owner() => Some(call.instance),
+            Call::Region(call) => call.of_owner(),
             Call::Federation(federation::Call::Join) => {
                 let away = (0..self.federates.len()).find(|at| !self.is_joined(*at));
                 return away.unwrap_or(drawn);

@@ -1,0 +1,191 @@
+//! Random calls of the services for saves and restores, by federates that come and go. The answers
+//! and callbacks must be exactly those of the protocol.
+
+use crate::common::save::Saves;
+use crate::common::{Fed, Refused, World, fom};
+use crate::protocol_spec::{Call, Expected, LABELS, Spec, TYPES, others};
+use hla::Exception::{RestoreInProgress, SaveInProgress};
+use hla::api::{self, CallRequest, Message as _, ResignAction};
+use hla::handle::FederateHandle;
+use proptest::prelude::*;
+
+#[derive(Clone, Copy, Debug)]
+struct Op {
+    federate: usize,
+    call: Call,
+}
+
+fn call() -> impl Strategy<Value = Call> {
+    let label = || 0usize..2;
+    prop_oneof![
+        8 => label().prop_map(|label| Call::Save { label }),
+        4 => (label(), 0i64..4).prop_map(|(label, time)| Call::SaveAt { label, time }),
+        20 => Just(Call::Begun),
+        20 => Just(Call::Complete),
+        3 => Just(Call::NotComplete),
+        1 => Just(Call::AbortSave),
+        2 => Just(Call::QuerySave),
+        8 => prop_oneof![8 => label(), 1 => Just(2)].prop_map(|label| Call::Restore { label }),
+        20 => Just(Call::RestoreComplete),
+        2 => Just(Call::RestoreNotComplete),
+        1 => Just(Call::AbortRestore),
+        2 => Just(Call::QueryRestore),
+        2 => Just(Call::Resign),
+        1 => Just(Call::Lose),
+        6 => (0usize..2, prop::bool::weighted(0.1))
+            .prop_map(|(federate_type, more)| Call::Join { federate_type, more }),
+        2 => Just(Call::Regulate),
+        1 => Just(Call::Constrain),
+        3 => Just(Call::DisableConstrained),
+        2 => prop::bool::weighted(0.3).prop_map(|on| Call::Fail { on }),
+        4 => any::<u8>().prop_map(|service| Call::Other { service: service.into() }),
+    ]
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    (0usize..4, call()).prop_map(|(federate, call)| Op { federate, call })
+}
+
+struct Run {
+    world: World,
+    saves: Saves,
+    federates: [Fed; 4],
+    /// So many have joined.
+    joined: usize,
+}
+
+/// An empty request of a service.
+fn empty(field: u32) -> api::call_request::CallRequest {
+    let mut octets = Vec::new();
+    prost::encoding::encode_key(field, prost::encoding::WireType::LengthDelimited, &mut octets);
+    octets.push(0);
+    let request = CallRequest::decode(&octets[..]).expect("a known field with an empty message");
+    request.call_request.expect("a known service")
+}
+
+impl Run {
+    fn new() -> Self {
+        let saves = Saves::default();
+        let world = World::with_config(saves.config(), &[]);
+        let federates = std::array::from_fn(|at| world.connected(&format!("caller{at}")));
+        Self { world, saves, federates, joined: 0 }
+    }
+
+    fn apply(&mut self, at: usize, call: Call) -> Refused {
+        let f = &self.federates[at];
+        match call {
+            Call::Save { label } => f.request_save(LABELS[label]),
+            Call::SaveAt { label, time } => f.request_save_at(LABELS[label], time),
+            Call::Begun => f.save_begun(),
+            Call::Complete => f.save_complete(),
+            Call::NotComplete => f.save_not_complete(),
+            Call::AbortSave => f.abort_save(),
+            Call::QuerySave => f.query_save(),
+            Call::Restore { label } => f.request_restore(LABELS[label]),
+            Call::RestoreComplete => f.restore_complete(),
+            Call::RestoreNotComplete => f.restore_not_complete(),
+            Call::AbortRestore => f.abort_restore(),
+            Call::QueryRestore => f.query_restore(),
+            Call::Resign => f.resign(ResignAction::NoAction),
+            Call::Regulate => f.regulate(1),
+            Call::Constrain => f.constrain(),
+            Call::DisableConstrained => f.ask(api::DisableTimeConstrainedRequest {}),
+            Call::Join { federate_type, more } => self.join(at, federate_type, more),
+            Call::Fail { on } => {
+                self.saves.fail(on);
+                Ok(())
+            }
+            Call::Lose => {
+                self.world.lose(f);
+                self.federates[at] = self.world.connected("again");
+                Ok(())
+            }
+            Call::Other { service } => {
+                let all: Vec<_> = others().collect();
+                f.plain(empty(all[service % all.len()].field))
+            }
+        }
+    }
+
+    fn join(&mut self, at: usize, federate_type: usize, more: bool) -> Refused {
+        let text = fom::more();
+        let files: &[(&str, &str)] = if more { &[("more.xml", &text)] } else { &[] };
+        self.joined += 1;
+        self.federates[at].name = format!("N{}", self.joined);
+        self.federates[at].join_as(TYPES[federate_type], files)
+    }
+
+    /// Federates are those of the model from now on.
+    fn take_identities(&mut self, spec: &Spec) {
+        for (at, member) in &spec.members {
+            self.federates[*at].name.clone_from(&member.name);
+            self.federates[*at].handle.set(member.handle);
+            self.world.0.borrow_mut().federates.insert(member.handle, member.name.clone());
+        }
+    }
+}
+
+/// Nothing says which handles federates have after a restore if there is none.
+fn without_handles(callback: String) -> String {
+    if !callback.contains("=NO_RESTORE_IN_PROGRESS") {
+        return callback;
+    }
+    let parts = callback.split(", ").map(|part| {
+        let (before, status) = part.split_once('=').expect("name>handle=status");
+        format!("{}={status}", before.split('>').next().unwrap_or_default())
+    });
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+fn agrees(outcome: Refused, expected: Expected) -> bool {
+    match expected {
+        Expected::Done => outcome == Ok(()),
+        Expected::Refused(exception) => outcome == Err(exception),
+        Expected::RefusedSomehow => {
+            outcome.is_err_and(|exception| exception != SaveInProgress && exception != RestoreInProgress)
+        }
+        Expected::NotInTheWay => !matches!(outcome, Err(SaveInProgress | RestoreInProgress)),
+    }
+}
+
+/// Leads most calls to federates for which they make sense.
+fn compare(ops: &[Op]) -> Result<Spec, TestCaseError> {
+    let (mut run, mut spec) = (Run::new(), Spec::new());
+    for (step, &Op { federate: at, call }) in ops.iter().enumerate() {
+        if !spec.settles(at, call) {
+            continue;
+        }
+        let shown = format!("step {step}: caller {at}: {call:?}");
+        let handles: Vec<FederateHandle> = spec.members.values().map(|member| member.handle).collect();
+        let outcome = run.apply(at, call);
+        run.world.settle();
+        let (name, handle) = (run.federates[at].name.clone(), run.federates[at].handle.get());
+        let expected = spec.apply(at, call, (&name, handle));
+        prop_assert!(agrees(outcome, expected), "{}: {:?} instead of {:?}", shown, outcome, expected);
+        if let (Call::Join { .. }, Ok(())) = (call, outcome) {
+            prop_assert!(!handles.contains(&handle), "{}: {:?} of {:?}", shown, handle, handles);
+        }
+        let told = std::mem::take(&mut spec.told);
+        // Callbacks name federates as they are when they are shown, so before a restore has ended.
+        for (at, (federate, expected)) in run.federates.iter().zip(told).enumerate() {
+            let told: Vec<_> = federate.callbacks().into_iter().map(without_handles).collect();
+            prop_assert_eq!(told, expected, "{}: told to caller {}", shown, at);
+        }
+        run.take_identities(&spec);
+    }
+    Ok(spec)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 192, max_shrink_iters: 4_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn saves_and_restores_follow_the_protocol(
+        joins in proptest::collection::vec(0usize..2, 2..=4),
+        ops in proptest::collection::vec(op(), 120),
+    ) {
+        let join = |(federate, federate_type)| Op { federate, call: Call::Join { federate_type, more: false } };
+        let joins = joins.into_iter().enumerate().map(join);
+        compare(&joins.chain(ops).collect::<Vec<_>>())?;
+    }
+}
