@@ -4,10 +4,18 @@ mod common;
 
 #[path = "save/declare.rs"]
 mod declare;
+#[path = "save/edge.rs"]
+mod edge;
+#[path = "save/exceptions.rs"]
+mod exceptions;
 #[path = "save/federation.rs"]
 mod federation;
+#[path = "save/images.rs"]
+mod images;
 #[path = "save/manage.rs"]
 mod manage;
+#[path = "save/mom.rs"]
+mod mom;
 #[path = "save/object.rs"]
 mod object;
 #[path = "save/op.rs"]
@@ -32,6 +40,8 @@ mod resume;
 mod run;
 #[path = "save/time.rs"]
 mod time;
+#[path = "save/timed.rs"]
+mod timed;
 #[path = "save/twin.rs"]
 mod twin;
 #[path = "save/words.rs"]
