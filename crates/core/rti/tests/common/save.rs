@@ -12,10 +12,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Images by federation execution and label, in memory. Clones share them.
+/// Images by federation execution and label.
+type Images = BTreeMap<(String, String), Vec<u8>>;
+
+/// A place for images in memory. Clones share it.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Saves {
-    images: Arc<Mutex<BTreeMap<(String, String), Vec<u8>>>>,
+    images: Arc<Mutex<Images>>,
     /// Whether storing and loading fail.
     failing: Arc<AtomicBool>,
 }

@@ -48,7 +48,7 @@ fn others_are_told_of_a_lost_federate() -> Refused {
     Ok(())
 }
 
-/// What the resignation of another federate causes comes after the save.
+/// The consequences of a resignation come after the save.
 #[test]
 fn callbacks_wait_for_the_end_of_a_save() -> Refused {
     let (_, [a, b]) = World::with_saves(&Saves::default(), &[]);
@@ -239,7 +239,7 @@ fn a_federate_that_joins_after_a_restore_has_a_handle_of_its_own() -> Refused {
     Ok(())
 }
 
-/// What every federate is told comes right after the end of the restore (and of the save).
+/// Messages that a federate cannot take at the time of the save are part of it.
 #[test]
 fn undelivered_callbacks_are_restored() -> Refused {
     let saves = Saves::default();

@@ -1,4 +1,4 @@
-//! What the management object model tells of saves and restores.
+//! Saves and restores in the management object model.
 
 use crate::common::mom::{FEDERATE, FEDERATION, handle_of, instance_of};
 use crate::common::save::Saves;
@@ -6,7 +6,7 @@ use crate::common::{Fed, Refused, World};
 
 const SAVES: [&str; 4] = ["lastSaveName", "lastSaveTime", "nextSaveName", "nextSaveTime"];
 
-/// What is told of the federation execution on request.
+/// The answer to a request about the federation execution.
 fn saves(f: &Fed) -> Refused<Vec<String>> {
     f.skip();
     f.request_all_managed(FEDERATION, &SAVES)?;

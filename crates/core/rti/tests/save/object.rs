@@ -192,7 +192,7 @@ fn of_instance(run: &mut Run, at: usize, step: usize, call: Call) -> String {
 /// The retraction handle of a message in time-stamp order.
 type Sent = Refused<Option<MessageRetractionHandle>>;
 
-pub(crate) fn valid(sent: MessageRetractionReturn) -> Option<MessageRetractionHandle> {
+pub(crate) fn valid(sent: &MessageRetractionReturn) -> Option<MessageRetractionHandle> {
     sent.message_retraction_handle.filter(|_| sent.retraction_handle_is_valid)
 }
 
@@ -204,7 +204,7 @@ fn update(f: &Fed, instance: u32, values: &str, after: After) -> Sent {
         user_supplied_tag: Bytes::new(),
         time: time(later(f, after)),
     });
-    sent.map(valid)
+    sent.map(|sent| valid(&sent))
 }
 
 fn delete(f: &Fed, instance: u32, after: After) -> Sent {
@@ -214,7 +214,7 @@ fn delete(f: &Fed, instance: u32, after: After) -> Sent {
         user_supplied_tag: Bytes::new(),
         time: time(later(f, after)),
     });
-    sent.map(valid)
+    sent.map(|sent| valid(&sent))
 }
 
 fn send(f: &Fed, class: &str, values: &str, after: After) -> Sent {
@@ -225,7 +225,7 @@ fn send(f: &Fed, class: &str, values: &str, after: After) -> Sent {
         user_supplied_tag: Bytes::new(),
         time: time(later(f, after)),
     });
-    sent.map(valid)
+    sent.map(|sent| valid(&sent))
 }
 
 fn direct(f: &Fed, class: &str, instance: u32, values: &str, after: After) -> Sent {
@@ -237,5 +237,5 @@ fn direct(f: &Fed, class: &str, instance: u32, values: &str, after: After) -> Se
         user_supplied_tag: Bytes::new(),
         time: time(later(f, after)),
     });
-    sent.map(valid)
+    sent.map(|sent| valid(&sent))
 }

@@ -61,7 +61,7 @@ pub(crate) struct Requested {
     attributes: Mask,
 }
 
-/// Calls the service. What ends a negotiation mostly ends one that was begun.
+/// Calls the service. Those that end a negotiation mostly end one that was begun.
 pub(crate) fn apply(run: &mut Run, at: usize, steered: bool, call: Call) -> (usize, String) {
     let drawn = Requested { federate: at, instance: call.instance, attributes: call.attributes };
     let begun = match call.service {

@@ -1,4 +1,4 @@
-//! What a federate does at first, so that most of what follows makes sense: bits select steps.
+//! The first steps of a federate, so that most of what follows makes sense. Bits select them.
 
 use crate::common::Refused;
 use crate::run::{NAMES, Run};

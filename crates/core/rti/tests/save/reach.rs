@@ -48,6 +48,6 @@ fn the_cases_reach_every_kind_of_callback() {
     assert_eq!(found.map(String::as_str).collect::<Vec<_>>().join(" "), all);
     let orders = ["directed, TSO", "receive, TSO", "reflect, TSO", "remove, TSO", "receive, TSO as RO"];
     for kind in all.split(' ').chain(orders) {
-        assert!(reached.get(kind).is_some_and(|count| *count >= 5), "{kind}: {:#?}", reached);
+        assert!(reached.get(kind).is_some_and(|count| *count >= 5), "{kind}: {reached:#?}");
     }
 }

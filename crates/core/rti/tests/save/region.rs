@@ -270,6 +270,6 @@ fn send(
         user_supplied_tag: Bytes::new(),
         time: time(later(f, after)),
     });
-    let sent = sent.map(valid);
+    let sent = sent.map(|sent| valid(&sent));
     run.note_message(at, sent)
 }

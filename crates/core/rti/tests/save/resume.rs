@@ -8,7 +8,7 @@ use hla::handle::FederateHandle;
 use proptest::prelude::*;
 use std::time::Duration;
 
-/// Who does something first in a save or a restore.
+/// The order of federates in a save or a restore.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     /// All federates, in any order: the order in which they join and answer.

@@ -20,7 +20,7 @@ pub(crate) struct Setup {
     pub(crate) switches: Vec<&'static str>,
     /// Whether the first federate that joins brings the additional module.
     pub(crate) more: bool,
-    /// What the federates do at first, see [`crate::profile`].
+    /// The first steps of the federates, see [`crate::profile`].
     pub(crate) profiles: Vec<u16>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Instance {
     pub(crate) registrant: usize,
 }
 
-/// What operations refer to.
+/// Everything that operations refer to.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct State {
     pub(crate) instances: Vec<Instance>,

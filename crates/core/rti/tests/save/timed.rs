@@ -167,7 +167,7 @@ fn others_are_told_with_the_last_constrained_federate() -> Refused {
     Ok(())
 }
 
-/// What federates that are not told yet still send comes after the save, there and after a restore.
+/// Messages that others still send to a federate in a save come after it, and after a restore.
 #[test]
 fn messages_to_a_federate_in_a_save_come_after_it() -> Refused {
     let (_, saves, [a, b, c], r) = federates("A B")?;

@@ -1,4 +1,4 @@
-//! What is restored goes on like what was saved.
+//! A federation execution that is restored goes on like the one that was saved.
 //!
 //! A federation execution does random operations, is saved, and does more of them. Another RTI
 //! restores it and does those more as well: every answer and every callback must be the same. So
