@@ -38,6 +38,8 @@ mod region;
 mod resume;
 #[path = "save/run.rs"]
 mod run;
+#[path = "save/storing.rs"]
+mod storing;
 #[path = "save/time.rs"]
 mod time;
 #[path = "save/timed.rs"]

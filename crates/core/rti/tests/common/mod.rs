@@ -55,6 +55,8 @@ pub(crate) struct Inner {
     /// For an RTI that is one node of many: its key and the log of commands.
     pub(crate) log: Option<(NodeKey, Log)>,
     pub(crate) applied: usize,
+    /// Whether jobs wait.
+    pub(crate) hold_jobs: bool,
 }
 
 /// The commands of all nodes in their common order.
@@ -77,6 +79,7 @@ impl World {
             last_call: 0,
             log: None,
             applied: 0,
+            hold_jobs: false,
         })))
     }
 
@@ -167,7 +170,8 @@ impl Inner {
     pub(crate) fn commit_all(&mut self) -> Vec<rti::Completion> {
         let mut completions = Vec::new();
         loop {
-            if let Some(job) = self.rti.poll_job() {
+            let job = if self.hold_jobs { None } else { self.rti.poll_job() };
+            if let Some(job) = job {
                 completions.extend(self.rti.finish_job(self.now, job.run()));
             } else if let Some(proposal) = self.rti.poll_proposal() {
                 self.catch_up(usize::MAX);

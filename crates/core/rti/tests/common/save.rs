@@ -7,7 +7,7 @@ use super::{Fed, Inner, World};
 use hla::api::callback_request::CallbackRequest as Callback;
 use hla::api::{self, FederateHandleSaveStatusPair, FederateRestoreStatus};
 use hla::handle::FederateHandle;
-use rti::{Config, SaveStore};
+use rti::{CallId, Config, SaveStore};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -97,6 +97,16 @@ impl World {
         panic!("there is always more work");
     }
 
+    /// Lets jobs wait from now on, or runs them. Calls may end then.
+    pub(crate) fn hold_jobs(&self, hold: bool) {
+        let mut inner = self.0.borrow_mut();
+        inner.hold_jobs = hold;
+        inner.commit_all();
+        inner.take_callbacks();
+        drop(inner);
+        self.settle();
+    }
+
     /// From now on, callbacks name federates like this.
     pub(crate) fn name_federates(&self, names: &BTreeMap<FederateHandle, String>) {
         self.0.borrow_mut().federates.clone_from(names);
@@ -113,6 +123,19 @@ impl Fed {
         })?;
         self.note_joined(joined.federate_handle, self.name.clone());
         Ok(())
+    }
+
+    /// Calls a service, whether it is answered now or later.
+    pub(crate) fn start<R: api::Request>(&self, request: R) {
+        let mut inner = self.world.0.borrow_mut();
+        inner.last_call += 1;
+        let (now, call) = (inner.now, CallId(inner.last_call));
+        let answer = inner.rti.call(now, self.caller, call, request.into_call());
+        assert!(!matches!(answer, Some(Err(_))), "{answer:?}");
+        inner.commit_all();
+        inner.take_callbacks();
+        drop(inner);
+        self.world.settle();
     }
 
     /// Calls a service, and lets the RTI do the work that it leaves for later.

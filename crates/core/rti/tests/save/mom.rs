@@ -3,6 +3,7 @@
 use crate::common::mom::{FEDERATE, FEDERATION, handle_of, instance_of};
 use crate::common::save::Saves;
 use crate::common::{Fed, Refused, World};
+use hla::api::EnableAsynchronousDeliveryRequest;
 
 const SAVES: [&str; 4] = ["lastSaveName", "lastSaveTime", "nextSaveName", "nextSaveTime"];
 
@@ -56,6 +57,7 @@ fn the_last_and_the_next_save_are_told() -> Refused {
 fn the_state_of_a_federate_is_told() -> Refused {
     let (_, [a, b, c]) = World::with_saves(&Saves::default(), &[]);
     a.watch(FEDERATE, &["federateState"])?;
+    a.ask(EnableAsynchronousDeliveryRequest {})?;
     [&a, &c].into_iter().try_for_each(Fed::constrain)?;
     b.regulate(1)?;
     assert_eq!(state(&a, &c)?, ["reflect(C, federateState=1)"]);
