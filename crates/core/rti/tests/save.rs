@@ -8,6 +8,8 @@ mod declare;
 mod edge;
 #[path = "save/exceptions.rs"]
 mod exceptions;
+#[path = "save/executions.rs"]
+mod executions;
 #[path = "save/federation.rs"]
 mod federation;
 #[path = "save/images.rs"]
