@@ -7,13 +7,14 @@
 
 use crate::control::{Command, ExecutionId, NodeId, PublishedClass};
 use crate::delivery::Arrival;
+pub(crate) use crate::delivery::encode;
 use crate::invocation::Invocation;
 use crate::proposal::{CallerId, Completion, Proposal};
 use crate::time::TimeInput;
 pub(crate) use crate::wire::Asked;
 use crate::wire::{Declaration, ObjectMessage, OwnershipRequest, StreamEvent, Values};
 use base::Moment;
-use hla::api::{CallbackRequest, Message as _, callback_request::CallbackRequest as Callback};
+use hla::api::callback_request::CallbackRequest as Callback;
 use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
 use hla::time::LogicalTime;
 use router::ClientId;
@@ -24,6 +25,8 @@ use std::collections::BTreeSet;
 pub(crate) enum Effect {
     /// Deliver a callback to a federate of this node.
     Deliver { to: ClientId, arrival: Arrival },
+    /// Deliver a callback about a save or a restore, which nothing holds up.
+    Notify { to: ClientId, callback: Box<Callback> },
     /// Withhold messages in receive order from a federate of this node, or deliver them again.
     HoldReceiveOrder { to: ClientId, on: bool },
     /// Propose a command for the control plane.
@@ -128,6 +131,11 @@ impl Effects {
         self.push(Effect::Deliver { to, arrival: Arrival::notice(encode(callback)) });
     }
 
+    /// Delivers a callback about a save or a restore, which nothing holds up.
+    pub(crate) fn notify_directly(&mut self, to: ClientId, callback: Callback) {
+        self.push(Effect::Notify { to, callback: Box::new(callback) });
+    }
+
     /// Delivers a reliable message in receive order, such as a removal, to a federate.
     pub(crate) fn deliver(&mut self, to: ClientId, body: bytes::Bytes) {
         self.push(Effect::Deliver { to, arrival: Arrival::receive_order(body, false) });
@@ -185,9 +193,4 @@ impl Effects {
             self.list = buffer;
         }
     }
-}
-
-/// Encodes a callback.
-pub(crate) fn encode(callback: Callback) -> bytes::Bytes {
-    CallbackRequest { callback_request: Some(callback) }.encode_to_vec().into()
 }

@@ -20,6 +20,7 @@ mod config;
 pub mod control;
 mod delivery;
 mod effect;
+mod image;
 mod invocation;
 pub mod limits;
 mod modules;

@@ -11,6 +11,8 @@ mod network;
 mod notify;
 mod reporting;
 mod restore;
+mod restoring;
+mod saving;
 mod shared;
 mod work;
 
@@ -19,10 +21,11 @@ use crate::config::Config;
 use crate::control::{ControlPlane, ExecutionId};
 use crate::delivery::Delivery;
 use crate::effect::{Effect, Effects, MomRequest};
+use crate::image::Restored;
 use crate::modules::FomSource;
 use crate::object::objects::Objects;
 use crate::proposal::{CallId, CallerId, Completion};
-use crate::services::admission::{self, Activity};
+use crate::services::admission;
 use crate::services::authorization::Authorization;
 use crate::services::connection::{ServeSession, Session};
 use crate::services::executions::{Reception, ServeConnected};
@@ -58,6 +61,8 @@ pub struct Rti {
     control: ControlPlane,
     executions: BTreeMap<ExecutionId, Execution>,
     callers: BTreeMap<CallerId, Caller>,
+    /// Images that are being restored, with the numbers of the requests.
+    restored: BTreeMap<ExecutionId, (u64, Box<Restored>)>,
     /// Calls that wait for the outcome of a proposal.
     waiting: BTreeMap<CallerId, CallId>,
     jobs: Jobs,
@@ -81,6 +86,7 @@ impl Rti {
             control,
             shared: Shared::new(&config),
             executions: BTreeMap::new(),
+            restored: BTreeMap::new(),
             callers: BTreeMap::new(),
             waiting: BTreeMap::new(),
             jobs: Jobs::default(),
@@ -102,8 +108,7 @@ impl Rti {
         let client =
             self.shared.delivery.add(now, caller).map_err(|error| RtiError::internal(error.to_string()))?;
         let host = Box::default();
-        self.callers
-            .insert(caller, Caller { client, standing: Standing::Open, evolved: false, account: None, host });
+        self.callers.insert(caller, Caller::new(client, host));
         Ok(())
     }
 
@@ -357,8 +362,7 @@ fn admit<'a>(
     let Some(known) = callers.get_mut(&caller) else {
         return Err(RtiError::new(Exception::NotConnected, "the session has ended"));
     };
-    // Saving and restoring federation executions is not built yet.
-    admission::admit(service, known.standing, Activity::Normal)?;
+    admission::admit(service, known.standing, known.activity)?;
     calls[service.index()] += 1;
     Ok(known)
 }

@@ -64,5 +64,3 @@ mod time_input;
 mod time_slices;
 #[path = "services/transport.rs"]
 mod transport;
-#[path = "services/unbuilt.rs"]
-mod unbuilt;

@@ -1,6 +1,6 @@
 //! Commands: changes of the control plane.
 
-use super::{ExecutionId, NodeId};
+use super::{ExecutionId, FederationImage, NodeId, TimeOctets};
 use crate::modules::ModuleText;
 use base::NodeKey;
 use hla::api::ResignAction;
@@ -205,5 +205,109 @@ pub enum Command {
         execution: ExecutionId,
         /// Its value from now on.
         on: bool,
+    },
+    /// Request Federation Save (4.19).
+    RequestSave {
+        /// The federation execution.
+        execution: ExecutionId,
+        /// The federate that requests it.
+        federate: FederateHandle,
+        /// The label.
+        label: String,
+        /// The logical time of the save; `None`: as soon as possible.
+        time: Option<TimeOctets>,
+    },
+    /// Constrained federates of a node have come to the time of a save.
+    ReachSave {
+        /// The federation execution.
+        execution: ExecutionId,
+        /// The number of the save.
+        number: u64,
+        /// The federates.
+        federates: BTreeSet<FederateHandle>,
+        /// All constrained federates have come to it: the others are told as well.
+        last: bool,
+    },
+    /// Federate Save Begun (4.21).
+    BeginSave {
+        /// The federation execution.
+        execution: ExecutionId,
+        /// The federate.
+        federate: FederateHandle,
+    },
+    /// Federate Save Complete, or Not Complete (4.22).
+    CompleteSave {
+        /// The federation execution.
+        execution: ExecutionId,
+        /// The federate.
+        federate: FederateHandle,
+        /// Whether the federate has saved its state.
+        success: bool,
+    },
+    /// Abort Federation Save (4.24).
+    AbortSave {
+        /// The federation execution.
+        execution: ExecutionId,
+        /// The federate that requests it.
+        federate: FederateHandle,
+    },
+    /// The image of a save is on a disk, or could not be stored.
+    ImageStored {
+        /// The federation execution.
+        execution: ExecutionId,
+        /// The number of the save.
+        number: u64,
+        /// The reason why it could not be stored.
+        failure: Option<String>,
+    },
+    /// Request Federation Restore (4.27).
+    RequestRestore {
+        /// The federation execution.
+        execution: ExecutionId,
+        /// The federate that requests it.
+        federate: FederateHandle,
+        /// The label of the save.
+        label: String,
+    },
+    /// The image of a requested restore was read.
+    BeginRestore {
+        /// The federation execution.
+        execution: ExecutionId,
+        /// The number of the request.
+        number: u64,
+        /// The common part of the image.
+        image: Box<FederationImage>,
+    },
+    /// The image of a requested restore does not exist or cannot be read.
+    RefuseRestore {
+        /// The federation execution.
+        execution: ExecutionId,
+        /// The number of the request.
+        number: u64,
+        /// The reason.
+        why: String,
+    },
+    /// A node cannot rebuild its part of an image.
+    FailRestore {
+        /// The federation execution.
+        execution: ExecutionId,
+        /// The number of the request.
+        number: u64,
+    },
+    /// Federate Restore Complete, or Not Complete (4.31).
+    CompleteRestore {
+        /// The federation execution.
+        execution: ExecutionId,
+        /// The federate.
+        federate: FederateHandle,
+        /// Whether the federate has restored its state.
+        success: bool,
+    },
+    /// Abort Federation Restore (4.33).
+    AbortRestore {
+        /// The federation execution.
+        execution: ExecutionId,
+        /// The federate that requests it.
+        federate: FederateHandle,
     },
 }

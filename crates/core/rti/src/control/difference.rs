@@ -85,6 +85,10 @@ impl Step<'_> {
         if old.auto_provide() != new.auto_provide() {
             events.push(Event::AutoProvideSet { execution, on: new.auto_provide() });
         }
+        events.extend(new.missed_end_of_save(old));
+        events.extend(new.missed_end_of_restore(old));
+        new.missed_progress_of_save(old, events);
+        events.extend(new.missed_beginning_of_restore(old));
         for (federate, member) in new.members() {
             let Some(before) = old.member(federate) else { continue };
             if Some(member.node) == self.own {

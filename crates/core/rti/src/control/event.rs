@@ -1,10 +1,10 @@
 //! Events: the consequences of commands.
 
-use super::{ExecutionId, NodeId, PublishedClass, SyncRefusal, Synchronized};
+use super::{ExecutionId, NodeId, PublishedClass, SyncRefusal, Synchronized, TimeOctets};
 use base::NodeKey;
-use hla::api::ResignAction;
+use hla::api::{ResignAction, RestoreFailureReason, SaveFailureReason};
 use hla::handle::FederateHandle;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A change made by applying a [`Command`](super::Command), for the object plane and the federates
 /// of each node.
@@ -155,5 +155,84 @@ pub enum Event {
         label: String,
         /// The federates that were not told.
         federates: BTreeSet<FederateHandle>,
+    },
+    /// A save with a time was requested, or replaced, or is no longer wanted.
+    SaveScheduled {
+        /// The federation execution.
+        execution: ExecutionId,
+    },
+    /// Federates are instructed to save (4.20).
+    SaveInitiated {
+        /// The federation execution.
+        execution: ExecutionId,
+        /// The label.
+        label: String,
+        /// The logical time of the save, if it has one.
+        time: Option<TimeOctets>,
+        /// The federates.
+        to: BTreeSet<FederateHandle>,
+    },
+    /// All federates have saved: the node that they are connected to stores the image.
+    SaveAnswered {
+        /// The federation execution.
+        execution: ExecutionId,
+    },
+    /// A save has ended (4.23).
+    SaveEnded {
+        /// The federation execution.
+        execution: ExecutionId,
+        /// The federates that were told of it.
+        to: BTreeSet<FederateHandle>,
+        /// The reason why it has failed.
+        failure: Option<SaveFailureReason>,
+    },
+    /// A restore was requested: the node of the federate reads the image.
+    RestoreRequested {
+        /// The federation execution.
+        execution: ExecutionId,
+        /// The number of the request.
+        number: u64,
+        /// The federate that requested it.
+        federate: FederateHandle,
+        /// The label.
+        label: String,
+    },
+    /// The answer to the request of a restore (4.28).
+    RestoreAnswered {
+        /// The federation execution.
+        execution: ExecutionId,
+        /// The federate that requested it.
+        federate: FederateHandle,
+        /// The label.
+        label: String,
+        /// Whether the restore begins.
+        granted: bool,
+    },
+    /// A restore begins (4.29, 4.30).
+    RestoreBegun {
+        /// The federation execution.
+        execution: ExecutionId,
+        /// The label.
+        label: String,
+        /// The federates, with the handle and the name of the saved federate that each becomes.
+        to: BTreeMap<FederateHandle, (FederateHandle, String)>,
+    },
+    /// A federation execution was restored (4.32): another one has taken its place.
+    Restored {
+        /// The federation execution that is gone.
+        from: ExecutionId,
+        /// The restored one.
+        to: ExecutionId,
+        /// The saved federate that each federate has become.
+        assignment: BTreeMap<FederateHandle, FederateHandle>,
+    },
+    /// A restore has failed (4.32). The federation execution is as it was before.
+    NotRestored {
+        /// The federation execution.
+        execution: ExecutionId,
+        /// The federates that were told of it.
+        to: BTreeSet<FederateHandle>,
+        /// The reason.
+        reason: RestoreFailureReason,
     },
 }

@@ -1,6 +1,8 @@
 //! One federation execution, as the control plane records it.
 
 use super::management::RTI;
+use super::restoring::Restore;
+use super::saving::Saves;
 use super::{Event, ExecutionId, NameTable, NodeId, PublishedClass, SyncPoints};
 use hla::api::ResignAction;
 use hla::fom::Fdd;
@@ -78,6 +80,10 @@ pub struct Federation {
     pub(super) watchers: BTreeSet<(PublishedClass, NodeId)>,
     /// The switch autoProvide. That of the object model is its initial value.
     pub(super) auto_provide: bool,
+    pub(super) saves: Saves,
+    pub(super) restore: Option<Restore>,
+    /// The greatest number of an instance that each node had registered before a restore.
+    pub(super) last_instances: BTreeMap<NodeId, u32>,
 }
 
 impl Federation {
@@ -97,6 +103,9 @@ impl Federation {
             time_home: None,
             watchers: BTreeSet::new(),
             auto_provide: model.switches().auto_provide,
+            saves: Saves::default(),
+            restore: None,
+            last_instances: BTreeMap::new(),
             own_mim,
             id,
             name,
@@ -117,6 +126,7 @@ impl Federation {
             + self.members.len() * MEMBER_BYTES
             + self.sync.bytes(self.members.len())
             + self.names.bytes()
+            + self.restore_bytes()
     }
 
     /// The joined federates by handle.
@@ -350,6 +360,8 @@ impl Federation {
         for point in self.sync.resign(federate) {
             events.push(Event::Synchronized { execution: self.id, point });
         }
+        events.extend(self.leave_save(federate));
+        events.extend(self.leave_restore(federate));
         events
     }
 

@@ -90,8 +90,21 @@ impl Command {
             | Self::SetTimeHome { execution, .. }
             | Self::Watch { execution, .. }
             | Self::SetAutoProvide { execution, .. }
+            | Self::RequestSave { execution, .. }
+            | Self::ReachSave { execution, .. }
+            | Self::BeginSave { execution, .. }
+            | Self::CompleteSave { execution, .. }
+            | Self::AbortSave { execution, .. }
+            | Self::ImageStored { execution, .. }
+            | Self::RequestRestore { execution, .. }
+            | Self::BeginRestore { execution, .. }
+            | Self::RefuseRestore { execution, .. }
+            | Self::FailRestore { execution, .. }
+            | Self::AbortRestore { execution, .. }
             | Self::SetResignDirective { execution, .. } => Some(execution),
-            Self::Create { .. }
+            // The restored federation execution has another id.
+            Self::CompleteRestore { .. }
+            | Self::Create { .. }
             | Self::Destroy { .. }
             | Self::Join { .. }
             | Self::AddNode { .. }

@@ -10,11 +10,14 @@ mod command;
 mod difference;
 mod event;
 mod federation;
+mod image;
 pub(crate) mod management;
 mod memory;
 mod models;
 mod names;
 mod nodes;
+mod restoring;
+mod saving;
 mod snapshot;
 mod sync;
 mod wire;
@@ -23,12 +26,17 @@ pub use command::{Command, PublishedClass};
 pub use event::Event;
 pub(crate) use federation::{FEDERATION_BYTES, MEMBER_BYTES};
 pub use federation::{Federation, Member};
+pub use image::FederationImage;
 pub(crate) use memory::{model_bytes_of, octet_bytes};
 pub use names::NameTable;
 pub use nodes::NodeRecord;
+pub(crate) use restoring::Assignment;
+pub(crate) use saving::Activity;
+pub use saving::TimeOctets;
 pub use snapshot::DecodedSnapshot;
 pub(crate) use snapshot::State;
 pub use sync::{SyncPoints, SyncRefusal, Synchronized};
+pub(crate) use wire::resign_action;
 pub use wire::{Encoding, WireError};
 
 use crate::modules::{Build, ModuleCache, ModuleText};
@@ -288,6 +296,50 @@ impl ControlPlane {
                 self.execution_mut(execution)?.names.free(&name, instance);
                 Ok(Vec::new())
             }
+            of_saves => self.apply_of_saves(of_saves),
+        }
+    }
+
+    /// Applies a command about a save or a restore.
+    fn apply_of_saves(&mut self, command: Command) -> Result<Vec<Event>, RtiError> {
+        match command {
+            Command::RequestSave { execution, federate, label, time } => {
+                self.execution_of(execution, federate)?.request_save(label, time)
+            }
+            Command::ReachSave { execution, number, federates, last } => {
+                Ok(self.execution_mut(execution)?.reach_save(number, federates, last))
+            }
+            Command::BeginSave { execution, federate } => {
+                self.execution_of(execution, federate)?.begin_save(federate)?;
+                Ok(Vec::new())
+            }
+            Command::CompleteSave { execution, federate, success } => {
+                self.execution_of(execution, federate)?.complete_save(federate, success)
+            }
+            Command::AbortSave { execution, federate } => {
+                self.execution_of(execution, federate)?.abort_save()
+            }
+            Command::ImageStored { execution, number, failure } => {
+                Ok(self.execution_mut(execution)?.image_stored(number, failure.as_deref()))
+            }
+            Command::RequestRestore { execution, federate, label } => {
+                self.execution_of(execution, federate)?.request_restore(federate, label)
+            }
+            Command::BeginRestore { execution, number, image } => {
+                Ok(self.execution_mut(execution)?.begin_restore(number, *image))
+            }
+            Command::RefuseRestore { execution, number, why } => {
+                Ok(self.execution_mut(execution)?.refuse_restore(number, &why))
+            }
+            Command::FailRestore { execution, number } => {
+                Ok(self.execution_mut(execution)?.fail_restore(number))
+            }
+            Command::CompleteRestore { execution, federate, success } => {
+                self.complete_restore(execution, federate, success)
+            }
+            Command::AbortRestore { execution, federate } => {
+                self.execution_of(execution, federate)?.abort_restore()
+            }
             _ => Ok(Vec::new()),
         }
     }
@@ -309,16 +361,20 @@ impl ControlPlane {
         }
         let time = TimeKind::from_name(time)?;
         let model = self.modules.take(&Build::create(mim, modules))?;
-        self.last_execution = self
-            .last_execution
-            .checked_add(1)
-            .ok_or_else(|| RtiError::internal("all numbers of federation executions were given out"))?;
-        let id = ExecutionId(self.last_execution);
+        let id = self.next_execution()?;
         tracing::info!(federation = name, modules = modules.len(), "federation execution created");
         self.names.insert(id, name.clone());
         let federation = Federation::new(id, name.clone(), time, directive, model, mim.is_some());
         self.federations.insert(name, federation);
         Ok(vec![Event::Created(id)])
+    }
+
+    fn next_execution(&mut self) -> Result<ExecutionId, RtiError> {
+        self.last_execution = self
+            .last_execution
+            .checked_add(1)
+            .ok_or_else(|| RtiError::internal("all numbers of federation executions were given out"))?;
+        Ok(ExecutionId(self.last_execution))
     }
 
     fn destroy(&mut self, name: &str) -> Result<Vec<Event>, RtiError> {
@@ -345,6 +401,7 @@ impl ControlPlane {
     ) -> Result<Vec<Event>, RtiError> {
         self.check_node(newcomer.node)?;
         let execution = self.federations.get_mut(federation).ok_or_else(|| no_federation(federation))?;
+        execution.check_idle()?;
         let extended = match modules {
             [] => None,
             modules => Some(self.modules.take(&Build::extend(&execution.model, modules))?),

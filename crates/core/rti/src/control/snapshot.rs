@@ -5,6 +5,8 @@
 //! batches in which they were added, so that every handle is the same.
 
 use super::nodes::{NodeRecord, Nodes};
+use super::restoring::Restore;
+use super::saving::Saves;
 use super::wire::{Encoding, WireError, decode, encode};
 use super::{ControlPlane, ExecutionId, Federation, Member, NameTable, NodeId, PublishedClass, SyncPoints};
 use crate::modules::{Build, ModuleCache, ModuleText};
@@ -20,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// The version of the wire form of snapshots.
-const VERSION: u8 = 5;
+const VERSION: u8 = 6;
 
 /// The longest snapshot that is read, in octets.
 const BYTES_MAX: usize = u32::MAX as usize;
@@ -69,6 +71,9 @@ struct FederationForm<'a> {
     time_home: Option<NodeId>,
     watchers: Cow<'a, BTreeSet<(PublishedClass, NodeId)>>,
     auto_provide: bool,
+    saves: Cow<'a, Saves>,
+    restore: Cow<'a, Option<Restore>>,
+    last_instances: Cow<'a, BTreeMap<NodeId, u32>>,
 }
 
 fn inconsistent(why: impl Into<String>) -> WireError {
@@ -245,6 +250,9 @@ impl Federation {
             time_home: self.time_home,
             watchers: Cow::Borrowed(&self.watchers),
             auto_provide: self.auto_provide,
+            saves: Cow::Borrowed(&self.saves),
+            restore: Cow::Borrowed(&self.restore),
+            last_instances: Cow::Borrowed(&self.last_instances),
         }
     }
 }
@@ -390,6 +398,9 @@ fn restore_federation(
         time_home: form.time_home,
         watchers: form.watchers.into_owned(),
         auto_provide: form.auto_provide,
+        saves: form.saves.into_owned(),
+        restore: form.restore.into_owned(),
+        last_instances: form.last_instances.into_owned(),
     })
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The version of the wire form of commands.
-const COMMAND_VERSION: u8 = 4;
+const COMMAND_VERSION: u8 = 5;
 
 /// The longest command that is read, in octets: several object models at their limit of 64 MiB
 /// each.
@@ -117,21 +117,16 @@ pub(super) fn decode<'a, T: Deserialize<'a>>(
 }
 
 /// A resign action as its number in the Federate Protocol.
-pub(super) mod resign_action {
+pub(crate) mod resign_action {
     use hla::api::ResignAction;
     use serde::de::Error as _;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub(in super::super) fn serialize<S: Serializer>(
-        action: &ResignAction,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(action: &ResignAction, serializer: S) -> Result<S::Ok, S::Error> {
         (*action as i32).serialize(serializer)
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<ResignAction, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ResignAction, D::Error> {
         let number = i32::deserialize(deserializer)?;
         ResignAction::try_from(number).map_err(|_| D::Error::custom("no resign action"))
     }

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use hla::api::OrderType;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// A callback for one federate, before time management decides when it is delivered.
@@ -36,44 +37,93 @@ impl Arrival {
 /// Memory of a waiting arrival in addition to its body.
 const ARRIVAL_OVERHEAD: usize = 64;
 
-/// Messages that wait until time management lets their federate receive them.
+/// An arrival in the image of a saved federation execution: its body, whether it is best effort, and
+/// whether it is received in time-stamp order if it is a message.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct ArrivalImage(Bytes, bool, Option<bool>);
+
+impl From<&Arrival> for ArrivalImage {
+    fn from(arrival: &Arrival) -> Self {
+        let in_time = arrival.received.map(|order| order == OrderType::Timestamp);
+        Self(arrival.body.clone(), arrival.best_effort, in_time)
+    }
+}
+
+impl From<ArrivalImage> for Arrival {
+    fn from(ArrivalImage(body, best_effort, in_time): ArrivalImage) -> Self {
+        let order = |in_time| if in_time { OrderType::Timestamp } else { OrderType::Receive };
+        Self { body, best_effort, received: in_time.map(order) }
+    }
+}
+
+/// Arrivals that wait until their federate may receive them.
 ///
 /// A constrained federate that is not advancing and has not enabled asynchronous delivery receives
 /// no messages in receive order (8.1.3, 8.14). Messages in time-stamp order wait in the queue of
-/// its clock.
+/// its clock. A federate that takes part in a save or a restore receives nothing else (4.20, 4.29).
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
-    receive_order: VecDeque<Arrival>,
+    waiting: VecDeque<Arrival>,
     bytes: usize,
+    /// It holds messages in receive order.
+    holds_receive_order: bool,
+    /// It holds everything.
+    holds_all: bool,
+}
+
+fn memory(arrival: &Arrival) -> usize {
+    arrival.body.len() + ARRIVAL_OVERHEAD
 }
 
 impl Inbox {
+    pub(crate) fn set_receive_order(&mut self, holds: bool) {
+        self.holds_receive_order = holds;
+    }
+
+    pub(crate) fn set_all(&mut self, holds: bool) {
+        self.holds_all = holds;
+    }
+
+    /// Whether it holds anything at present.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.holds_receive_order && !self.holds_all
+    }
+
     /// Whether `arrival` must wait.
     pub(crate) fn holds(&self, arrival: &Arrival) -> bool {
-        arrival.received == Some(OrderType::Receive)
+        self.holds_all || self.holds_receive_order && arrival.received == Some(OrderType::Receive)
     }
 
     /// Keeps an arrival that must wait.
     pub(crate) fn hold(&mut self, arrival: Arrival) {
-        self.bytes += arrival.body.len() + ARRIVAL_OVERHEAD;
-        self.receive_order.push_back(arrival);
+        self.bytes += memory(&arrival);
+        self.waiting.push_back(arrival);
     }
 
     /// Drops best-effort messages. Returns how many were dropped.
     pub(crate) fn drop_best_effort(&mut self) -> u64 {
-        let before = self.receive_order.len();
-        self.receive_order.retain(|arrival| !arrival.best_effort);
-        self.bytes = self.receive_order.iter().map(|arrival| arrival.body.len() + ARRIVAL_OVERHEAD).sum();
-        (before - self.receive_order.len()) as u64
+        let before = self.waiting.len();
+        self.waiting.retain(|arrival| !arrival.best_effort);
+        self.bytes = self.waiting.iter().map(memory).sum();
+        (before - self.waiting.len()) as u64
     }
 
-    /// All waiting arrivals, in the order of arrival.
-    pub(crate) fn release(self) -> impl Iterator<Item = Arrival> {
-        self.receive_order.into_iter()
+    /// Takes out the arrivals that need not wait any longer, in the order of arrival.
+    pub(crate) fn release(&mut self) -> Vec<Arrival> {
+        let waiting = std::mem::take(&mut self.waiting);
+        let (held, released): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|arrival| self.holds(arrival));
+        self.waiting = held.into();
+        self.bytes = self.waiting.iter().map(memory).sum();
+        released
+    }
+
+    /// The waiting arrivals, in the order of arrival.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arrival> {
+        self.waiting.iter()
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.receive_order.len()
+        self.waiting.len()
     }
 
     pub(crate) fn bytes(&self) -> usize {

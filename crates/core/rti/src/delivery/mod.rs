@@ -6,11 +6,12 @@
 
 mod inbox;
 
-pub(crate) use inbox::{Arrival, Inbox};
+pub(crate) use inbox::{Arrival, ArrivalImage, Inbox};
 
 use crate::proposal::CallerId;
 use base::{HandleMap, Moment, Seed};
 use bytes::{BufMut, Bytes, BytesMut};
+use hla::api::{CallbackRequest, Message as _, callback_request::CallbackRequest as Callback};
 use router::{
     ClientConfig, ClientError, ClientId, Enqueued, Interest, Message, PipeConfig, PipeStats, Priority,
     Router, RouterConfig, RouterId, Wire, WireError,
@@ -213,13 +214,56 @@ impl Delivery {
     /// and all that follow.
     pub(crate) fn hold_receive_order(&mut self, now: Moment, client: ClientId, on: bool) {
         if on {
-            self.held.entry(client).or_default();
-        } else if let Some(inbox) = self.held.remove(&client) {
-            self.held_bytes -= inbox.bytes();
-            for arrival in inbox.release() {
-                self.pipe(now, client, arrival);
-            }
+            self.held.entry(client).or_default().set_receive_order(true);
+        } else if let Some(inbox) = self.held.get_mut(&client) {
+            inbox.set_receive_order(false);
+            self.release(now, client);
         }
+    }
+
+    /// Withholds everything from a federate (`on`), or delivers what was withheld.
+    /// [`notify`](Self::notify) passes all the same.
+    pub(crate) fn hold_all(&mut self, now: Moment, client: ClientId, on: bool) {
+        if on {
+            self.held.entry(client).or_default().set_all(true);
+        } else if let Some(inbox) = self.held.get_mut(&client) {
+            inbox.set_all(false);
+            self.release(now, client);
+        }
+    }
+
+    /// Delivers what an inbox does not hold any longer.
+    fn release(&mut self, now: Moment, client: ClientId) {
+        let Some(inbox) = self.held.get_mut(&client) else { return };
+        let before = inbox.bytes();
+        let released = inbox.release();
+        self.held_bytes -= before - inbox.bytes();
+        if inbox.is_open() {
+            self.held.remove(&client);
+        }
+        for arrival in released {
+            self.pipe(now, client, arrival);
+        }
+    }
+
+    /// Delivers a callback about a save or a restore. Nothing holds it up.
+    pub(crate) fn notify(&mut self, now: Moment, client: ClientId, callback: Callback) {
+        self.pipe(now, client, Arrival::notice(encode(callback)));
+    }
+
+    /// The arrivals that are withheld from a federate.
+    pub(crate) fn held(&self, client: ClientId) -> Vec<ArrivalImage> {
+        self.held.get(&client).into_iter().flat_map(Inbox::iter).map(ArrivalImage::from).collect()
+    }
+
+    /// Puts the arrivals of an image in the place of those that are withheld from a federate, and
+    /// withholds everything.
+    pub(crate) fn restore_held(&mut self, client: ClientId, arrivals: Vec<ArrivalImage>) {
+        let mut inbox = Inbox::default();
+        inbox.set_all(true);
+        arrivals.into_iter().for_each(|arrival| inbox.hold(arrival.into()));
+        self.held_bytes += inbox.bytes();
+        self.held_bytes -= self.held.insert(client, inbox).map_or(0, |before| before.bytes());
     }
 
     /// Sets how many messages, with how many bytes, wait for a client in time-stamp order. They
@@ -348,6 +392,11 @@ impl Delivery {
         let timed = self.timed.get(&client).copied().unwrap_or_default();
         (messages + held.0 + timed.0, bytes + held.1 + timed.1)
     }
+}
+
+/// Encodes a callback.
+pub(crate) fn encode(callback: Callback) -> Bytes {
+    CallbackRequest { callback_request: Some(callback) }.encode_to_vec().into()
 }
 
 #[cfg(test)]

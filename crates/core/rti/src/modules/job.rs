@@ -1,5 +1,5 @@
-//! Work that is done off the kernel's thread: FOM modules, and the encoding and decoding of
-//! snapshots.
+//! Work that is done off the kernel's thread: FOM modules, the encoding and decoding of snapshots, and
+//! saved federation executions.
 
 use super::build::Build;
 use super::cache::{Discarded, ReadModules};
@@ -20,7 +20,7 @@ pub struct JobId {
 }
 
 /// Long work with all its inputs: reading FOM modules, building object models, encoding or decoding
-/// a snapshot. It may run on any thread.
+/// a snapshot, storing or reading a saved federation execution. It may run on any thread.
 pub struct Job {
     pub(crate) id: JobId,
     pub(crate) limits: Limits,
@@ -42,8 +42,8 @@ pub(crate) enum Task {
     Log(Vec<Build>),
     /// Encode the state of the control plane.
     Encode(Box<dyn FnOnce() -> Bytes + Send>),
-    /// Decode a snapshot of the control plane.
-    Decode(Box<dyn FnOnce() -> Box<dyn Any + Send> + Send>),
+    /// Decode a snapshot of the control plane, or store or read the image of a federation execution.
+    Compute(Box<dyn FnOnce() -> Box<dyn Any + Send> + Send>),
     /// Free memory.
     Discard(Discarded),
 }
@@ -86,8 +86,8 @@ pub(crate) enum JobOutcome {
         built: Models,
     },
     Encoded(Bytes),
-    /// The value that the closure of [`Task::Decode`] returned.
-    Decoded(Box<dyn Any + Send>),
+    /// The value that the closure of [`Task::Compute`] returned.
+    Computed(Box<dyn Any + Send>),
     Discarded,
     Panicked(String),
 }
@@ -118,7 +118,7 @@ impl Job {
         let Self { id, limits, mut read, task } = self;
         let outcome = match task {
             Task::Encode(encode) => JobOutcome::Encoded(encode()),
-            Task::Decode(decode) => JobOutcome::Decoded(decode()),
+            Task::Compute(decode) => JobOutcome::Computed(decode()),
             Task::Discard(discarded) => {
                 drop(discarded);
                 JobOutcome::Discarded

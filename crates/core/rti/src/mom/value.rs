@@ -1,7 +1,7 @@
 //! The values of the attributes, encoded.
 
 use super::attribute::{FederateValue, FederationValue};
-use crate::control::{Federation, Member};
+use crate::control::{Activity, Federation, Member, TimeOctets};
 use crate::object::federate::{Federate, FederateSwitches};
 use crate::time::{TimeManager, TimeState};
 use bytes::Bytes;
@@ -15,8 +15,14 @@ use std::time::Duration;
 /// The version that federates see.
 const VERSION: &str = concat!("MeshRTI ", env!("CARGO_PKG_VERSION"));
 
-/// HLAfederateState: neither a save nor a restore is under way.
-const ACTIVE_FEDERATE: i32 = 1;
+/// An HLAfederateState.
+fn state(activity: Activity) -> i32 {
+    match activity {
+        Activity::Normal => 1,
+        Activity::Save => 3,
+        Activity::Restore => 5,
+    }
+}
 
 /// Encodes a value. Nothing here is as long as a count can say.
 pub(super) fn encoded(value: &(impl Encode + ?Sized)) -> Bytes {
@@ -59,6 +65,19 @@ pub(crate) fn resign_action(action: ResignAction, edition: Edition) -> Bytes {
     encoded(&(i32::from(action) + offset))
 }
 
+/// A save with its time, if it has one.
+type Save<'a> = Option<(&'a str, Option<TimeOctets>)>;
+
+fn save_name(save: Save<'_>) -> Bytes {
+    encoded(save.map_or("", |(label, _)| label))
+}
+
+fn save_time(save: Save<'_>) -> Bytes {
+    let octets = save.and_then(|(_, time)| time).unwrap_or_default();
+    let has_time = save.is_some_and(|(_, time)| time.is_some());
+    encoded(&OpaqueData(if has_time { Bytes::copy_from_slice(&octets) } else { Bytes::new() }))
+}
+
 /// The value of an attribute of HLAfederation.
 pub(crate) fn of_federation(value: FederationValue, federation: &Federation) -> Bytes {
     let model = &federation.model;
@@ -77,9 +96,10 @@ pub(crate) fn of_federation(value: FederationValue, federation: &Federation) -> 
         }
         FederationValue::CurrentFdd => encoded(model.to_xml().as_str()),
         FederationValue::TimeImplementation => encoded(federation.time.name()),
-        // No federation execution can be saved.
-        FederationValue::LastSaveName | FederationValue::NextSaveName => encoded(""),
-        FederationValue::LastSaveTime | FederationValue::NextSaveTime => time(None),
+        FederationValue::LastSaveName => save_name(federation.last_save()),
+        FederationValue::NextSaveName => save_name(federation.next_save()),
+        FederationValue::LastSaveTime => save_time(federation.last_save()),
+        FederationValue::NextSaveTime => save_time(federation.next_save()),
         FederationValue::AutoProvide => boolean(federation.auto_provide()),
         FederationValue::AdvisoriesUseKnownClass => boolean(switches.advisories_use_known_class),
         FederationValue::DelaySubscriptionEvaluation => boolean(switches.delay_subscription_evaluation),
@@ -93,7 +113,7 @@ pub(crate) fn of_federation(value: FederationValue, federation: &Federation) -> 
 pub(crate) fn recorded(
     value: FederateValue,
     (federate, member): (FederateHandle, &Member),
-    edition: Edition,
+    federation: &Federation,
 ) -> Option<Bytes> {
     Some(match value {
         FederateValue::Handle => encoded(&handle(federate.to_octets())),
@@ -102,8 +122,8 @@ pub(crate) fn recorded(
         FederateValue::Host => encoded(member.host.as_str()),
         FederateValue::RtiVersion => encoded(VERSION),
         FederateValue::Modules => encoded(&member.modules),
-        FederateValue::State => encoded(&ACTIVE_FEDERATE),
-        FederateValue::AutomaticResignAction => resign_action(member.directive, edition),
+        FederateValue::State => encoded(&state(federation.activity(federate))),
+        FederateValue::AutomaticResignAction => resign_action(member.directive, federation.model.edition()),
         _ => return None,
     })
 }

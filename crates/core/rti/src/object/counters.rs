@@ -4,11 +4,12 @@
 //! The counters are always kept, since anybody may ask for them later. Most cost one addition.
 
 use hla::handle::{InteractionClassHandle, ObjectClassHandle, TransportationTypeHandle};
+use serde::{Deserialize, Serialize};
 
 /// Numbers by class and transportation type.
 ///
 /// A federate uses few classes, and most of its messages are of the class of the one before.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Counts {
     /// Sorted.
     entries: Vec<(Key, u32)>,
@@ -53,7 +54,7 @@ impl Counts {
 }
 
 /// The counters of one federate.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Counters {
     /// Calls of Update Attribute Values.
     pub(crate) update_calls: u32,

@@ -20,10 +20,11 @@ use hla::handle::{
     TransportationTypeHandle,
 };
 use hla::time::LogicalTime;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A deletion that is not over yet.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Deletion {
     /// The former owners, by slot.
     owners: Box<[FederateHandle]>,

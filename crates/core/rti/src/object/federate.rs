@@ -11,11 +11,13 @@ use hla::handle::{
     TransportationTypeHandle,
 };
 use router::ClientId;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 base::id! {
     /// An update rate designator in use; an index into the execution's table.
+    #[derive(Serialize, Deserialize)]
     pub(crate) struct RateId(u16) as "rate";
 }
 
@@ -38,7 +40,7 @@ impl Rate {
 }
 
 /// A subscription of one class attribute.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Subscription {
     /// False for a passive subscription: the federate gets the same data, but requests nobody to
     /// produce it.
@@ -63,7 +65,7 @@ pub(crate) fn together(all: Option<Subscription>, one: Subscription, rates: &[Ra
 pub(crate) type ClassSubscription = BTreeMap<AttributeHandle, Subscription>;
 
 /// The switches that each federate has for itself.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct FederateSwitches {
     pub(crate) object_class_relevance: bool,
     pub(crate) attribute_relevance: bool,
@@ -74,6 +76,7 @@ pub(crate) struct FederateSwitches {
     pub(crate) service_reporting: bool,
     /// Exceptions of its services are reported (clause 11).
     pub(crate) exception_reporting: bool,
+    #[serde(with = "crate::control::resign_action")]
     pub(crate) resign_directive: ResignAction,
 }
 

@@ -1,6 +1,7 @@
 //! Object instances: their attributes with the owners, and the federates that know them.
 
 use super::federate::RateId;
+use super::image::InstanceImage;
 pub(crate) use super::known::Known;
 use super::known::KnownBy;
 use super::regions::{RegionIndex, UpdateRegions};
@@ -10,11 +11,12 @@ use crate::wire::Record;
 use hla::api::OrderType;
 use hla::fom::{Attribute, Fdd, ObjectClass};
 use hla::handle::{FederateHandle, ObjectClassHandle, ObjectInstanceHandle, TransportationTypeHandle};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 
 /// The last attribute relevance advisory to the owner of an attribute (6.23, 6.24).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub(crate) struct Relevance(u16);
 
 impl Relevance {
@@ -38,7 +40,7 @@ impl Relevance {
 }
 
 /// One attribute of one instance.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct AttributeState {
     /// Its owner; invalid while it is unowned.
     pub(crate) owner: FederateHandle,
@@ -111,6 +113,26 @@ impl Instance {
             known,
             update_regions: None,
         }
+    }
+
+    /// Its image in a saved federation execution.
+    pub(super) fn image(&self) -> InstanceImage {
+        InstanceImage {
+            handle: self.handle,
+            class: self.class,
+            name: self.name.clone(),
+            producer: self.producer,
+            registrar: self.registrar,
+            attributes: self.attributes.clone(),
+            known: self.known.clone(),
+            regions: self.update_regions.clone(),
+        }
+    }
+
+    /// The instance of an image.
+    pub(super) fn from_image(image: InstanceImage, home: NodeId) -> Self {
+        let InstanceImage { handle, class, name, producer, registrar, attributes, known, regions } = image;
+        Self { handle, class, name, producer, registrar, home, attributes, known, update_regions: regions }
     }
 
     /// A replica of another node's instance that no federate here knows yet.

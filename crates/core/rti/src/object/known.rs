@@ -1,10 +1,11 @@
 //! The federates that know an instance.
 
 use hla::handle::{FederateHandle, ObjectClassHandle};
+use serde::{Deserialize, Serialize};
 use smallvec::{SmallVec, smallvec};
 
 /// A federate that knows an instance, with the class at which it knows it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Known {
     pub(crate) federate: FederateHandle,
     pub(crate) class: ObjectClassHandle,
@@ -21,7 +22,7 @@ impl Known {
 }
 
 /// The federates of this node that know an instance, sorted.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct KnownBy(SmallVec<[Known; 4]>);
 
 impl KnownBy {

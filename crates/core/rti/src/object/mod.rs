@@ -35,6 +35,7 @@ mod divestiture;
 pub(crate) mod encode;
 pub(crate) mod federate;
 mod forgotten;
+pub(crate) mod image;
 pub(crate) mod instance;
 pub(crate) mod interaction;
 pub(crate) mod interest;

@@ -2,7 +2,7 @@
 
 use super::execution::{Execution, allows_non_regulated_grant};
 use super::{Caller, Rti, Standing};
-use crate::control::{Command, Event, ExecutionId, NodeId, WireError};
+use crate::control::{Activity, Command, Event, ExecutionId, NodeId, WireError};
 use crate::proposal::{CallerId, Completion, Outcome, Proposal, Report, Waiting};
 use crate::services::executions;
 use base::{Moment, NodeKey};
@@ -231,6 +231,21 @@ impl Rti {
                     execution.settle(&mut self.shared);
                 }
             }
+            Event::SaveScheduled { execution } => self.save_scheduled(execution),
+            Event::SaveInitiated { execution, label, time, to } => {
+                self.save_initiated(execution, label, time, &to);
+            }
+            Event::SaveAnswered { execution } => self.save_answered(execution),
+            Event::SaveEnded { execution, to, failure } => self.save_ended(execution, &to, failure),
+            Event::RestoreRequested { execution, number, federate, label } => {
+                self.restore_requested(execution, number, federate, label);
+            }
+            Event::RestoreAnswered { execution, federate, label, granted } => {
+                self.restore_answered(execution, federate, label, granted);
+            }
+            Event::RestoreBegun { execution, label, to } => self.restore_begun(execution, &label, to),
+            Event::Restored { from, to, assignment } => self.take_restored(from, to, &assignment),
+            Event::NotRestored { execution, to, reason } => self.not_restored(execution, &to, reason),
             Event::PublishersChanged { execution, node, class, on } => {
                 if self.shared.peers.active {
                     self.with(execution, |execution, shared| {
@@ -268,7 +283,7 @@ impl Rti {
     }
 
     /// Creates the machines of a new federation execution.
-    fn create(&mut self, id: ExecutionId) {
+    pub(super) fn create(&mut self, id: ExecutionId) {
         let Some(federation) = self.control.execution(id) else { return };
         let mut execution = Execution::new(federation, self.config.node);
         if self.shared.peers.active {
@@ -336,9 +351,11 @@ impl Rti {
             return;
         };
         execution.act(&mut self.shared, |objects, effects| objects.remove_federate(effects, federate));
-        let Some(Caller { standing, client, .. }) = self.callers.get_mut(&caller_id) else { return };
+        let Some(Caller { standing, activity, client, .. }) = self.callers.get_mut(&caller_id) else {
+            return;
+        };
         if *standing == Standing::Joined(id, federate) {
-            *standing = Standing::Connected;
+            (*standing, *activity) = (Standing::Connected, Activity::Normal);
             self.shared.service_reports.forget(caller_id);
             self.shared.delivery.drop_waiting(self.shared.now, caller_id, client);
             if let Some(execution) = self.executions.get(&id)

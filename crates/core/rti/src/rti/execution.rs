@@ -1,6 +1,7 @@
 //! One federation execution on one node: its machines, and the application of their effects.
 
 use super::Shared;
+use super::saving::Capture;
 use crate::control::{Command, ExecutionId, Federation, NodeId, PublishedClass};
 use crate::effect::{Change, Effect, Effects, MomRequest};
 use crate::mom::Mom;
@@ -16,6 +17,7 @@ use crate::wire::{ObjectMessage, PeerMessage, StreamEvent, StreamMessage};
 use hla::fom::{Edition, Fdd};
 use hla::handle::FederateHandle;
 use router::WireError;
+use std::collections::BTreeSet;
 
 /// Whether constrained federates advance although no other federate regulates time. The switch came
 /// with the 2025 edition; before, they always did.
@@ -33,6 +35,12 @@ pub(crate) struct Execution {
     pub(crate) time: TimeManager,
     pub(crate) replication: Replication,
     pub(crate) mom: Mom,
+    /// The number of the save that is scheduled.
+    pub(super) save: Option<u64>,
+    /// The control plane was told that all constrained federates here have come to its time.
+    pub(super) save_reported: bool,
+    /// The image that is being copied.
+    pub(super) capture: Option<Box<Capture>>,
     /// Memory of the objects, as counted in the sum of all executions.
     counted_bytes: usize,
 }
@@ -44,11 +52,15 @@ impl Execution {
         time.set_non_regulated_grant(allows_non_regulated_grant(&federation.model));
         let mut objects = Objects::new(id, node, federation.model.clone(), federation.time);
         objects.auto_provide = federation.auto_provide();
+        objects.last_instance = federation.last_instance(node);
         Self {
             objects,
             time,
             replication: Replication::new(id),
             mom: Mom::new(&federation.model),
+            save: None,
+            save_reported: false,
+            capture: None,
             counted_bytes: 0,
         }
     }
@@ -134,6 +146,9 @@ impl Execution {
         }
         if !self.objects.is_settled() || self.time.has_work() {
             shared.working.insert(self.id());
+        }
+        if self.save.is_some() {
+            self.report_save_reached(shared, BTreeSet::new());
         }
         if self.time.is_exchange_due(self.replication.has_moved()) {
             shared.exchanges.insert(self.id());
@@ -239,7 +254,7 @@ impl Execution {
     }
 
     /// Counts the queue of a federate against the limits on what may wait for it.
-    fn count_queue(&self, shared: &mut Shared, federate: FederateHandle) {
+    pub(super) fn count_queue(&self, shared: &mut Shared, federate: FederateHandle) {
         if let Some(federate) = self.objects.federates.get(&federate) {
             let (messages, bytes) = self.time.queued(federate.handle);
             shared.delivery.set_timed(federate.client, messages, bytes);
@@ -287,6 +302,9 @@ impl Execution {
                 if let Some(federate) = objects.federates.get_mut(&federate) {
                     federate.constrained = on;
                 }
+            }
+            TimeEvent::SaveReached(federate) => {
+                self.report_save_reached(shared, BTreeSet::from([federate]));
             }
             TimeEvent::Shortened(federate) => self.count_queue(shared, federate),
             TimeEvent::Reinstate(instance) => objects.reinstate(effects, instance),
@@ -422,7 +440,7 @@ impl Execution {
 
     /// Ends the machines with their federation execution.
     pub(super) fn end(self, shared: &mut Shared) {
-        let Self { objects, replication, counted_bytes, time: _, mom: _ } = self;
+        let Self { objects, replication, counted_bytes, .. } = self;
         shared.object_bytes -= counted_bytes;
         let Shared { now, peers, timers, .. } = shared;
         replication.end(&mut Context { now: *now, peers, timers, objects: &objects });

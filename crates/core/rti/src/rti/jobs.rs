@@ -1,6 +1,7 @@
-//! Jobs: FOM modules of calls that are read off the kernel's thread, models that the log needs, and
-//! snapshots of the control plane.
+//! Jobs: FOM modules of calls that are read off the kernel's thread, models that the log needs,
+//! snapshots of the control plane, and saved federation executions.
 
+use super::saving::{ImageTask, ImageWork};
 use super::{Completion, Rti};
 use crate::control::{Command, DecodedSnapshot, State, WireError};
 use crate::modules::{Build, Job, JobDone, JobId, JobOutcome, Opened, SentModule, Task};
@@ -54,6 +55,8 @@ pub(super) struct Jobs {
     /// A snapshot that is to be decoded. The log waits for it.
     undecoded: Option<Bytes>,
     restorable: Option<Box<Restorable>>,
+    /// Images that are to be stored or read.
+    pub(super) images: VecDeque<ImageTask>,
     running: Option<Running>,
 }
 
@@ -69,6 +72,7 @@ enum Work {
     Log,
     Encode(u64),
     Decode,
+    Image(ImageWork),
     Discard,
 }
 
@@ -143,9 +147,11 @@ impl Rti {
             limits = of_log;
             (Task::Log(builds), Work::Log)
         } else if let Some(snapshot) = self.jobs.undecoded.take() {
-            (Task::Decode(Box::new(move || Box::new(Restorable::of(snapshot)))), Work::Decode)
+            (Task::Compute(Box::new(move || Box::new(Restorable::of(snapshot)))), Work::Decode)
         } else if let Some(state) = self.jobs.state.take() {
             (Task::Encode(Box::new(move || state.encode())), Work::Encode(self.jobs.snapshot))
+        } else if let Some(image) = self.jobs.images.pop_front() {
+            (Task::Compute(image.run), Work::Image(image.work))
         } else if let Some(mut call) = self.jobs.pop() {
             let base = call.purpose.base(&self.control);
             let (mim, modules) = (call.mim.take(), std::mem::take(&mut call.modules));
@@ -193,15 +199,23 @@ impl Rti {
             (Work::Encode(_), JobOutcome::Panicked(why)) => {
                 panic!("the control plane cannot be encoded: {why}")
             }
-            (Work::Decode, JobOutcome::Decoded(restorable)) => {
+            (Work::Decode, JobOutcome::Computed(restorable)) => {
                 self.jobs.restorable = restorable.downcast().ok();
                 None
             }
             (Work::Decode, JobOutcome::Panicked(why)) => {
                 panic!("the state of the network cannot be decoded: {why}")
             }
+            (Work::Image(work), JobOutcome::Computed(outcome)) => {
+                self.image_done(work, Ok(outcome));
+                None
+            }
+            (Work::Image(work), JobOutcome::Panicked(why)) => {
+                self.image_done(work, Err(why));
+                None
+            }
             (Work::Discard, _) => None,
-            (Work::Log | Work::Call(..) | Work::Encode(_) | Work::Decode, _) => {
+            (Work::Log | Work::Call(..) | Work::Encode(_) | Work::Decode | Work::Image(_), _) => {
                 unreachable!("a job's outcome is of the kind of its task")
             }
         }

@@ -185,7 +185,7 @@ impl Execution {
             if !requested && policy == Policy::Periodic {
                 continue;
             }
-            match recorded(of, (federate, member), federation.model.edition()) {
+            match recorded(of, (federate, member), federation) {
                 Some(recorded) => values.push(value(attribute, recorded)),
                 None => of_node.push((attribute, of)),
             }
@@ -365,6 +365,23 @@ impl Execution {
         }
     }
 
+    /// A value of a federate that every node knows has changed.
+    pub(super) fn managed_recorded(
+        &mut self,
+        shared: &mut Shared,
+        federation: &Federation,
+        federate: FederateHandle,
+        of: FederateValue,
+    ) {
+        let attribute = self.mom.attributes.of_federate(of).filter(|_| self.mom.is_present);
+        let Some((attribute, member)) = attribute.zip(federation.member(federate)) else { return };
+        let values = recorded(of, (federate, member), federation);
+        let values = values.map(|recorded| value(attribute, recorded));
+        let instance = federate_instance(federate);
+        self.objects.reflect_managed(&mut shared.effects, None, instance, Values::from_iter(values));
+        self.settle(shared);
+    }
+
     /// A node watches a class, or no longer does.
     pub(super) fn managed_watched(
         &mut self,
@@ -391,7 +408,7 @@ impl Execution {
     }
 
     /// Updates attributes of HLAfederation for those who subscribe them.
-    fn update_federation(
+    pub(super) fn update_federation(
         &mut self,
         shared: &mut Shared,
         federation: &Federation,

@@ -286,7 +286,7 @@ impl Execution {
     }
 
     /// Sets how often the attributes of a federate here are updated; zero: never.
-    fn set_period(&mut self, shared: &mut Shared, federate: FederateHandle, period: Duration) {
+    pub(super) fn set_period(&mut self, shared: &mut Shared, federate: FederateHandle, period: Duration) {
         let timer = Timer::Report(self.id(), federate);
         if period.is_zero() {
             self.mom.periods.remove(&federate);

@@ -57,6 +57,8 @@ pub(crate) struct Shared {
     pub(super) reviews: BTreeSet<ExecutionId>,
     /// Executions with work in slices.
     pub(super) working: BTreeSet<ExecutionId>,
+    /// Executions whose images are being copied.
+    pub(super) capturing: BTreeSet<ExecutionId>,
     /// Instances of executions that have ended. Freeing a million of them takes a third of a
     /// second.
     pub(super) discarded: VecDeque<Instances>,
@@ -76,6 +78,7 @@ impl Shared {
             completions: VecDeque::new(),
             exchanges: BTreeSet::new(),
             working: BTreeSet::new(),
+            capturing: BTreeSet::new(),
             discarded: VecDeque::new(),
             last_worked: ExecutionId(0),
             effects: Effects::default(),
@@ -99,6 +102,7 @@ impl Shared {
     pub(super) fn apply(&mut self, effect: Effect) -> Option<Change> {
         match effect {
             Effect::Deliver { to, arrival } => self.delivery.deliver(self.now, to, arrival),
+            Effect::Notify { to, callback } => self.delivery.notify(self.now, to, *callback),
             Effect::HoldReceiveOrder { to, on } => self.delivery.hold_receive_order(self.now, to, on),
             Effect::Propose(proposal) => self.proposals.push_back(*proposal),
             Effect::Replicate(change) => return Some(change),

@@ -24,7 +24,10 @@ impl Rti {
     }
 
     pub(super) fn has_work(&self) -> bool {
-        !self.shared.discarded.is_empty() || self.control.has_unswept_names() || self.next_to_work().is_some()
+        !self.shared.discarded.is_empty()
+            || self.control.has_unswept_names()
+            || self.next_to_work().is_some()
+            || self.can_capture()
     }
 
     /// Does one slice of the federation execution whose turn it is.
@@ -35,6 +38,7 @@ impl Rti {
             self.shared.discarded.push_back(instances);
         }
         self.control.sweep_names();
+        self.capture();
         let Some(id) = self.next_to_work() else { return };
         self.shared.last_worked = id;
         let Self { executions, shared, control, .. } = self;

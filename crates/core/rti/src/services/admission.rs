@@ -2,20 +2,9 @@
 //! membership, save, restore).
 
 use crate::caller::Standing;
+use crate::control::Activity;
 use hla::api::{Needs, Service};
 use hla::{Exception, RtiError};
-
-/// The activity of a federation execution, as far as it makes services refuse calls.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(dead_code, reason = "save and restore (4.19 to 4.35) are not built yet")]
-pub(crate) enum Activity {
-    /// Neither a save nor a restore is under way.
-    Normal,
-    /// A save has been initiated and has not ended.
-    Save,
-    /// A restore has begun and has not ended.
-    Restore,
-}
 
 /// Checks whether a caller of this standing may call `service` during `activity` of its federation
 /// execution.

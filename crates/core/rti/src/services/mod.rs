@@ -16,10 +16,10 @@ mod lookup;
 pub(crate) mod module_call;
 mod object;
 mod ownership;
+mod saving;
 pub(crate) mod switches;
 mod time;
 mod transport;
-mod unbuilt;
 
 pub(crate) use time::query_answer;
 

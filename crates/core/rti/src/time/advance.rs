@@ -2,14 +2,16 @@
 
 use super::bound::Bound;
 use super::clock::Clock;
+use super::save::Barrier;
 use super::{TimeEvent, TimeManager};
 use hla::api::{self, callback_request::CallbackRequest as Callback};
 use hla::handle::FederateHandle;
 use hla::time::LogicalTime;
 use hla::{Exception, RtiError};
+use serde::{Deserialize, Serialize};
 
 /// A service that requests an advance.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum AdvanceService {
     /// Time Advance Request (8.8).
     TimeAdvance,
@@ -113,6 +115,11 @@ impl TimeManager {
         let optimistic = clock.queue.least().map_or(to, |least| least.min(to));
         let reached = limit.map_or(optimistic, |limit| limit.min(optimistic));
         let granted = reached.max(clock.time);
+        if let Barrier::At(save) = clock.barrier
+            && granted > save
+        {
+            return self.begin_save(federate, save);
+        }
         self.begin_grant(federate, AdvanceService::FlushQueue, granted, optimistic.max(granted));
     }
 
@@ -135,6 +142,8 @@ impl TimeManager {
             self.begin_constraint(federate);
         } else if clock.entering.is_some() {
             self.begin_regulation(federate);
+        } else if let Some(save) = clock.save_ahead() {
+            self.begin_save(federate, save);
         } else if let Some((service, to)) = clock.target() {
             self.begin_grant(federate, service, to, to);
         }

@@ -5,6 +5,7 @@ use super::bound::{Bound, Delay};
 use super::bounds::{Conditional, Output};
 use super::queue::Queue;
 use super::retraction::Sent;
+use super::save::Barrier;
 use base::Moment;
 use hla::time::{LogicalTime, LogicalTimeInterval, TimeKind};
 
@@ -69,6 +70,8 @@ pub(super) struct Clock {
     pub(super) evolved: bool,
     pub(super) queue: Queue,
     pub(super) sent: Sent,
+    /// A save that its grants wait for.
+    pub(super) barrier: Barrier,
     /// Its entry in the set of needs.
     pub(super) entered_need: Option<Bound>,
     /// Messages in receive order are withheld from it.
@@ -105,6 +108,7 @@ impl Clock {
             evolved: false,
             queue: Queue::default(),
             sent: Sent::default(),
+            barrier: Barrier::None,
             entered_need: None,
             withholding: false,
             since: Moment::ZERO,
@@ -187,11 +191,18 @@ impl Clock {
         if let Some(Entering { from: Some((time, _)), begun: false, .. }) = self.entering {
             return Some(Bound::at(time));
         }
-        if self.granting.is_some() {
+        if self.granting.is_some() || matches!(self.barrier, Barrier::Reaching(_) | Barrier::Reached) {
             return None;
+        }
+        if let Some(save) = self.save_ahead().filter(|_| !self.flushes()) {
+            return Some(Bound::above(save));
         }
         let (service, to) = self.target().filter(|(service, _)| !service.flushes())?;
         Some(if service.is_strict() { Bound::above(to) } else { Bound::at(to) })
+    }
+
+    fn flushes(&self) -> bool {
+        self.advancing.is_some_and(|(service, _)| service.flushes())
     }
 
     /// Messages in time-stamp order that wait for it, and their bytes.

@@ -10,6 +10,7 @@
 //! - [`queue`]: messages in time-stamp order that wait for one federate;
 //! - [`role`]: regulating and constrained federates, lookahead;
 //! - [`advance`]: advances and grants; [`slices`]: grants that deliver very many messages;
+//! - [`save`]: saves with a time; [`image`]: the state that a save keeps;
 //! - [`retraction`]: messages that their senders can still retract;
 //! - [`network`]: the same over many nodes; [`participant`]: what a node reports, and when it uses
 //!   a result; [`carried`]: the changes that unused results tell of; [`streams`]: what it has to know of streams; [`coordinator`]: the node that merges the reports; [`message`]: their octets;
@@ -25,6 +26,7 @@ mod bounds;
 mod carried;
 mod clock;
 mod coordinator;
+mod image;
 mod message;
 mod network;
 mod participant;
@@ -32,6 +34,7 @@ mod queue;
 mod report;
 mod retraction;
 mod role;
+mod save;
 mod slices;
 mod status;
 mod streams;
@@ -40,6 +43,7 @@ mod summary;
 mod tests;
 
 pub(crate) use advance::AdvanceService;
+pub(crate) use image::{ClockImage, RestoredClocks};
 pub(crate) use network::Query;
 pub(crate) use queue::{Subject, TimedMessage};
 pub(crate) use report::TimeState;
@@ -87,6 +91,8 @@ pub(crate) enum TimeEvent {
     Withhold { to: FederateHandle, on: bool },
     /// A federate is constrained from now on, or no longer.
     Constrained { federate: FederateHandle, on: bool },
+    /// A constrained federate has come to the time of a save.
+    SaveReached(FederateHandle),
     /// The queue of a federate has become shorter.
     Shortened(FederateHandle),
     /// The deletion of an instance was retracted.
@@ -137,6 +143,8 @@ pub(crate) struct TimeManager {
     granting: VecDeque<FederateHandle>,
     /// Messages that may still be delivered in this turn, and in any.
     turn: Turn,
+    /// The time of the save that is scheduled.
+    save: Option<LogicalTime>,
     /// The moment of the present input. Nothing but the status depends on it.
     now: Moment,
 }
@@ -157,6 +165,7 @@ impl TimeManager {
             changed: false,
             granting: VecDeque::new(),
             turn: Turn::default(),
+            save: None,
             now: Moment::ZERO,
         }
     }

@@ -6,10 +6,11 @@ use hla::handle::{
     TransportationTypeHandle,
 };
 use hla::time::LogicalTime;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The object of a message. It decides at delivery whether the receiver still gets the message.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Subject {
     /// An update of an instance, which the receiver knows at this class. `unsubscribed` is the
     /// number of times that the receiver had removed subscriptions when the message was sent.
@@ -107,6 +108,11 @@ impl Queue {
             self.messages.remove(&(time, sender));
         }
         to > from
+    }
+
+    /// The messages in the order in which they leave.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &TimedMessage> {
+        self.messages.values().flatten().map(|message| &**message)
     }
 
     /// Number of messages, and their bytes.

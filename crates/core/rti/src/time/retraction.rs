@@ -6,12 +6,13 @@
 use super::bound::Bound;
 use super::role::does_not_regulate;
 use super::{TimeEvent, TimeManager};
-use crate::control::PublishedClass;
+use crate::control::{PublishedClass, TimeOctets};
 use crate::stamp::Stamp;
 use hla::api::{self, callback_request::CallbackRequest as Callback};
 use hla::handle::{FederateHandle, MessageRetractionHandle, ObjectInstanceHandle};
-use hla::time::LogicalTime;
+use hla::time::{LogicalTime, TimeKind};
 use hla::{Exception, RtiError};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A message that its sender may send.
@@ -72,7 +73,46 @@ pub(super) fn origin(handle: MessageRetractionHandle) -> (FederateHandle, u32) {
     (FederateHandle((high >> 12) << 12 | low >> 20), (high & 0xfff) << 20 | low & 0xf_ffff)
 }
 
+/// The image of [`Sent`] in a saved federation execution. Streams begin anew after a restore, so they
+/// are no part of it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct SentImage {
+    count: u32,
+    /// The first and the last number of each run, and its time.
+    runs: Vec<(u32, u32, TimeOctets)>,
+    /// By number: the federates that have received the message, and the instance that it deletes.
+    details: BTreeMap<u32, (BTreeSet<FederateHandle>, Option<ObjectInstanceHandle>)>,
+}
+
+impl SentImage {
+    /// # Errors
+    /// A time is none of this kind.
+    pub(super) fn restore(self, kind: TimeKind) -> Result<Sent, RtiError> {
+        let mut sent = Sent { count: self.count, ..Sent::default() };
+        for (first, last, time) in self.runs {
+            sent.add_run(first, Run { last, time: kind.decode_time(&time)? });
+        }
+        let details = self.details.into_iter();
+        sent.details = details
+            .map(|(number, (early, deletes))| (number, Details { early, deletes, streams: Vec::new() }))
+            .collect();
+        Ok(sent)
+    }
+}
+
 impl Sent {
+    /// Its image.
+    pub(super) fn image(&self) -> SentImage {
+        let details = self.details.iter();
+        SentImage {
+            count: self.count,
+            runs: self.runs.iter().map(|(&first, run)| (first, run.last, run.time.encode())).collect(),
+            details: details
+                .map(|(&number, details)| (number, (details.early.clone(), details.deletes)))
+                .collect(),
+        }
+    }
+
     /// The handle of the next message.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 
 use super::bound::{Bound, Delay};
 use super::clock::{Entering, Regulation};
+use super::save::Barrier;
 use super::{TimeEvent, TimeManager};
 use hla::api::{self, callback_request::CallbackRequest as Callback};
 use hla::handle::FederateHandle;
@@ -137,6 +138,7 @@ impl TimeManager {
         self.events.push_back(TimeEvent::Constrained { federate, on: true });
         self.notify(federate, Callback::TimeConstrainedEnabled(enabled));
         self.refresh(federate);
+        self.meet_save(federate);
     }
 
     /// Disable Time Constrained (8.7). Queued messages are delivered in receive order, and then a
@@ -147,6 +149,7 @@ impl TimeManager {
             return Err(RtiError::new(Exception::TimeConstrainedIsNotEnabled, text));
         };
         clock.constrained = false;
+        clock.barrier = Barrier::None;
         clock.draining = true;
         self.events.push_back(TimeEvent::Constrained { federate, on: false });
         self.continue_drain(federate);

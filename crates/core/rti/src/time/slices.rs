@@ -12,6 +12,7 @@
 use super::bound::Bound;
 use super::clock::{Clock, Entering, Granting};
 use super::queue::Queue;
+use super::save::Barrier;
 use super::{AdvanceService, TimeEvent, TimeManager, TimedMessage};
 use hla::api::OrderType;
 use hla::handle::{FederateHandle, MessageRetractionHandle};
@@ -45,6 +46,9 @@ impl Clock {
     fn next_due(&mut self) -> Option<Box<TimedMessage>> {
         if let Some(Entering { from: Some((time, _)), begun: true, .. }) = self.entering {
             return self.queue.pop(|message| message < time);
+        }
+        if let Barrier::Reaching(time) = self.barrier {
+            return self.queue.pop(|message| message <= time);
         }
         let granting = self.granting.as_mut()?;
         let time = granting.time;
@@ -145,6 +149,8 @@ impl TimeManager {
         if self.turn.is_over() {
             self.granting.push_back(federate);
             self.refresh(federate);
+        } else if matches!(clock.barrier, Barrier::Reaching(_)) {
+            self.save_reached(federate);
         } else if let Some(&Granting { service, time, optimistic, .. }) = clock.granting.as_deref() {
             self.grant(federate, service, time, optimistic);
         } else if clock.entering.is_some_and(|entering| entering.begun) {

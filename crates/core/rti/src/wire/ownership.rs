@@ -6,9 +6,10 @@ use super::{Reader, RegionSet, Writer};
 use bytes::Bytes;
 use hla::handle::{AttributeHandle, FederateHandle, ObjectInstanceHandle, TransportationTypeHandle};
 use router::WireError;
+use serde::{Deserialize, Serialize};
 
 /// The transportation and order type of an attribute.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Delivery {
     pub(crate) transportation: TransportationTypeHandle,
     /// The preferred order is TimeStamp, not Receive.

@@ -5,11 +5,12 @@ use super::{Reader, Writer};
 use hla::api;
 use hla::handle::{DimensionHandle, RegionHandle};
 use router::WireError;
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// The half-open range `[lower, upper)` of a region on one dimension.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct DimensionRange {
     pub(crate) dimension: DimensionHandle,
     pub(crate) lower: u32,
@@ -32,7 +33,7 @@ impl DimensionRange {
 pub(crate) type Specification = SmallVec<[DimensionRange; 2]>;
 
 /// A region with its specification.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Region {
     pub(crate) handle: RegionHandle,
     pub(crate) ranges: Specification,
@@ -42,7 +43,8 @@ pub(crate) struct Region {
 /// region. They narrow the set of its receivers (clause 9).
 ///
 /// All messages of an instance share one copy.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
+#[serde(from = "Vec<Region>", into = "Vec<Region>")]
 pub(crate) struct RegionSet(Option<Arc<[Region]>>);
 
 impl PartialEq for RegionSet {
@@ -106,6 +108,18 @@ impl RegionSet {
             dimension_and_range: region.ranges.iter().map(range).collect(),
         };
         api::ConveyedRegionSet { conveyed_regions: self.iter().map(conveyed).collect() }
+    }
+}
+
+impl From<Vec<Region>> for RegionSet {
+    fn from(regions: Vec<Region>) -> Self {
+        regions.into_iter().collect()
+    }
+}
+
+impl From<RegionSet> for Vec<Region> {
+    fn from(set: RegionSet) -> Self {
+        set.iter().cloned().collect()
     }
 }
 

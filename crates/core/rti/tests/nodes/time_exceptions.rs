@@ -335,7 +335,7 @@ fn is_exempt(service: &str, exception: Exception) -> bool {
     match exception {
         // The call table raises these for every service; see the tests of the table.
         FederateNotExecutionMember | NotConnected => true,
-        // Save and restore are not built.
+        // The tests of saving provoke these for every service.
         SaveInProgress | RestoreInProgress => true,
         // A defect of the RTI.
         RTIinternalError => true,

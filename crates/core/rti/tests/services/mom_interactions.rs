@@ -511,7 +511,7 @@ fn services_are_called_on_behalf_of_others() -> Refused {
     let told = service("timeAdvanceRequest", &[])?.concat();
     assert!(told.ends_with("parameterError=true)"), "{told}");
     let told = service("federateSaveBegun", &[])?.concat();
-    assert!(told.contains("exception=RTIinternalError") && told.ends_with("parameterError=false)"), "{told}");
+    assert!(told.contains("exception=SaveNotInitiated") && told.ends_with("parameterError=false)"), "{told}");
     let instance = handle_octets(a.instance(x).unwrap().to_octets());
     service("deleteObjectInstance", &[("objectInstance", instance), ("tag", handle_octets(vec![1]))])?;
     assert_eq!(a.update(x, "a=1"), Err(Exception::ObjectInstanceNotKnown));

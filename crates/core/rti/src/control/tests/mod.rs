@@ -3,6 +3,7 @@
 mod difference;
 mod foms;
 mod nodes;
+mod saves;
 mod snapshot;
 
 use super::*;

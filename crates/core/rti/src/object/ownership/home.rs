@@ -5,8 +5,10 @@ use super::super::regions::REGION_BYTES;
 use super::negotiation::{Acquirer, Decisions, Negotiation, Place};
 use crate::effect::Effects;
 use crate::wire::{Delivery, NoticeKind, OwnershipAction, OwnershipDecision, OwnershipRequest, StreamEvent};
+use base::Moment;
 use bytes::Bytes;
 use hla::handle::{AttributeHandle, FederateHandle, ObjectInstanceHandle};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Approximate memory of one acquirer with its negotiation, in bytes, without its tag and regions.
@@ -27,7 +29,28 @@ pub(crate) struct Negotiations {
     bytes: usize,
 }
 
+/// The image of negotiations in a saved federation execution.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct NegotiationsImage {
+    open: BTreeMap<(ObjectInstanceHandle, AttributeHandle), Negotiation>,
+    acquired: BTreeMap<FederateHandle, BTreeSet<ObjectInstanceHandle>>,
+}
+
 impl Negotiations {
+    pub(crate) fn image(&self) -> NegotiationsImage {
+        NegotiationsImage { open: self.open.clone(), acquired: self.acquired.clone() }
+    }
+
+    /// Takes over an image. For people, its negotiations begin now.
+    pub(crate) fn take_image(&mut self, image: NegotiationsImage, now: Moment) {
+        for ((instance, attribute), mut saved) in image.open {
+            saved.divesting.iter_mut().for_each(|divesting| divesting.since = now);
+            saved.acquirers.iter_mut().for_each(|acquirer| acquirer.since = now);
+            self.step(instance, attribute, |negotiation| *negotiation = saved);
+        }
+        self.acquired = image.acquired;
+    }
+
     /// An estimate of their memory, in bytes. Cost: O(1).
     pub(crate) fn bytes(&self) -> usize {
         self.bytes

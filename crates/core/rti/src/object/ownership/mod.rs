@@ -26,9 +26,9 @@ mod status;
 
 pub(crate) use adoption::Adoptions;
 pub(crate) use calls::{Arguments, OwnershipCall};
-pub(crate) use home::Negotiations;
-pub(crate) use offers::Offers;
-pub(crate) use requests::OpenRequests;
+pub(crate) use home::{Negotiations, NegotiationsImage};
+pub(crate) use offers::{Offers, OffersImage};
+pub(crate) use requests::{OpenRequests, RequestsImage};
 
 /// The most memory that a negotiation about one attribute takes at one node, in bytes, for each
 /// federate that takes part, without tags.

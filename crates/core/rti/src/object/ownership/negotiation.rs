@@ -9,9 +9,10 @@ use crate::wire::{Delivery, NoticeKind, OwnedAttribute, OwnershipDecision, Regio
 use base::Moment;
 use bytes::Bytes;
 use hla::handle::{AttributeHandle, FederateHandle};
+use serde::{Deserialize, Serialize};
 
 /// A federate that wants to own an attribute.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Acquirer {
     pub(crate) federate: FederateHandle,
     /// The number of its request.
@@ -24,19 +25,21 @@ pub(crate) struct Acquirer {
     /// The regions that it had associated with the attribute.
     pub(crate) regions: RegionSet,
     /// When its request arrived.
+    #[serde(skip)]
     pub(crate) since: Moment,
 }
 
 /// A negotiated divestiture (7.3).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Divesting {
     /// The owner was requested to confirm it (7.5).
     pub(crate) is_confirming: bool,
+    #[serde(skip)]
     pub(crate) since: Moment,
 }
 
 /// See the module.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Negotiation {
     pub(crate) divesting: Option<Divesting>,
     /// In the order in which they came.

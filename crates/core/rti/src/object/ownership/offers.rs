@@ -10,6 +10,7 @@ use bytes::Bytes;
 use hla::api::{self, callback_request::CallbackRequest as Callback};
 use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
 use router::ClientId;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Approximate memory of a tag's entry, in bytes, without the tag.
@@ -44,7 +45,23 @@ pub(crate) struct Offers {
     bytes: usize,
 }
 
+/// The image of offers in a saved federation execution. No federate has to be told of any.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct OffersImage {
+    tags: BTreeMap<Key, Bytes>,
+    is_used: bool,
+}
+
 impl Offers {
+    pub(crate) fn image(&self) -> OffersImage {
+        OffersImage { tags: self.tags.clone(), is_used: self.is_used }
+    }
+
+    pub(crate) fn take_image(&mut self, image: OffersImage) {
+        image.tags.iter().for_each(|(&key, tag)| self.set_tag(key, tag));
+        self.is_used = image.is_used;
+    }
+
     /// An estimate of their memory, in bytes. Cost: O(1).
     pub(crate) fn bytes(&self) -> usize {
         self.bytes

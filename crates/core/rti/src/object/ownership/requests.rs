@@ -9,6 +9,7 @@ use crate::wire::OwnershipRequest;
 use base::Moment;
 use bytes::Bytes;
 use hla::handle::{AttributeHandle, FederateHandle, ObjectInstanceHandle};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Approximate memory of an acquisition or a divestiture, in bytes, without its tag.
@@ -18,7 +19,7 @@ const REQUEST_BYTES: usize = 150;
 pub(super) type Key = (ObjectInstanceHandle, FederateHandle, AttributeHandle);
 
 /// An attribute that a federate wants to acquire, or no longer wants to.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct Acquisition {
     /// By Attribute Ownership Acquisition (7.8), and not only if available (7.9).
     pub(super) is_pending: bool,
@@ -30,13 +31,15 @@ pub(super) struct Acquisition {
     pub(super) cancellations: u32,
     pub(super) tag: Bytes,
     /// When it was first requested.
+    #[serde(skip)]
     pub(super) since: Moment,
 }
 
 /// An attribute in a negotiated divestiture (7.3).
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct Divestiture {
     pub(super) tag: Bytes,
+    #[serde(skip)]
     pub(super) since: Moment,
 }
 
@@ -75,7 +78,38 @@ pub(crate) struct OpenRequests {
     bytes: usize,
 }
 
+/// The image of open requests in a saved federation execution. None of them waits for an answer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct RequestsImage {
+    acquisitions: BTreeMap<Key, Acquisition>,
+    divestitures: BTreeMap<Key, Divestiture>,
+    last_number: u64,
+}
+
 impl OpenRequests {
+    pub(crate) fn image(&self) -> RequestsImage {
+        let Self { acquisitions, divestitures, last_number, .. } = self;
+        RequestsImage {
+            acquisitions: acquisitions.clone(),
+            divestitures: divestitures.clone(),
+            last_number: *last_number,
+        }
+    }
+
+    /// Takes over an image. For people, its requests begin now.
+    pub(crate) fn take_image(&mut self, image: RequestsImage, now: Moment) {
+        for (key, acquisition) in image.acquisitions {
+            self.set(key, Some(Acquisition { since: now, ..acquisition }));
+        }
+        image.divestitures.into_iter().for_each(|(key, saved)| self.divest(key, &saved.tag, now));
+        self.last_number = image.last_number;
+    }
+
+    /// Whether any request waits for the answer of a home.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// An estimate of their memory, in bytes. Cost: O(1).
     pub(crate) fn bytes(&self) -> usize {
         self.bytes

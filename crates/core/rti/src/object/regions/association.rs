@@ -15,11 +15,12 @@ use crate::wire::{ObjectMessage, RegionSet, StreamEvent};
 use hla::api::AttributeSetRegionSetPairList;
 use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, RegionHandle};
 use hla::{Exception, RtiError};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The regions that a federate has associated with the attributes of one instance, by attribute.
 /// Every update reads them, and they are few: a list is read faster than a map.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Associations(Vec<(AttributeHandle, Association)>);
 
 impl Associations {
@@ -45,7 +46,7 @@ impl Associations {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Association {
     handles: BTreeSet<RegionHandle>,
     /// The same with their specifications.

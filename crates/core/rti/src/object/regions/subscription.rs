@@ -11,13 +11,14 @@ use hla::api::{AttributeSetRegionSetPairList, RegionHandleSet};
 use hla::fom::Fdd;
 use hla::handle::{AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, RegionHandle};
 use hla::{Exception, RtiError};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Pairs of an attribute and a region.
 pub(super) type Pairs = BTreeSet<(AttributeHandle, RegionHandle)>;
 
 /// The subscriptions of one object class of which some have regions.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct SubscriptionsWithRegions {
     /// Those without.
     plain: ClassSubscription,
@@ -75,7 +76,7 @@ impl SubscriptionsWithRegions {
 }
 
 /// The subscription of one interaction class that has regions; true: active.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct InteractionWithRegions {
     plain: Option<bool>,
     with_regions: BTreeMap<RegionHandle, bool>,

@@ -15,6 +15,7 @@ use hla::handle::{
     ObjectInstanceHandle, RegionHandle,
 };
 use hla::{Exception, RtiError};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Memory of a region, a subscription with a region, or an association, in bytes: its entries in
@@ -22,14 +23,14 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) const REGION_BYTES: usize = 160;
 
 /// A subscription with a region, for which the region is in use.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub(super) enum Subscriber {
     Attribute(ObjectClassHandle, AttributeHandle),
     Interaction(InteractionClassHandle),
 }
 
 /// A region of a federate of this node.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct OwnRegion {
     /// The template (9.1.2): the bounds on each dimension, once they are set.
     pub(super) template: BTreeMap<DimensionHandle, Option<(u32, u32)>>,
@@ -42,7 +43,7 @@ pub(super) struct OwnRegion {
 }
 
 /// Everything of clause 9 that a federate has.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Distribution {
     pub(super) regions: BTreeMap<RegionHandle, OwnRegion>,
     /// The number of regions that have a specification. Counted, because there may be a million.
@@ -52,9 +53,34 @@ pub(crate) struct Distribution {
     pub(super) attributes: BTreeMap<ObjectClassHandle, SubscriptionsWithRegions>,
     pub(super) interactions: BTreeMap<InteractionClassHandle, InteractionWithRegions>,
     /// The update regions that it has associated.
+    #[serde(with = "sorted")]
     pub(super) associations: HandleMap<ObjectInstanceHandle, Associations>,
     /// The number of associations: one for each instance attribute and region.
     pub(super) associated: usize,
+}
+
+/// A map by handle, in the order of its keys: images do not depend on hash order.
+mod sorted {
+    use base::HandleMap;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::collections::BTreeMap;
+    use std::hash::Hash;
+
+    pub(super) fn serialize<K: Ord + Serialize, V: Serialize, S: Serializer>(
+        map: &HandleMap<K, V>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        map.iter().collect::<BTreeMap<_, _>>().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, K, V, D>(deserializer: D) -> Result<HandleMap<K, V>, D::Error>
+    where
+        K: Ord + Eq + Hash + Deserialize<'de>,
+        V: Deserialize<'de>,
+        D: Deserializer<'de>,
+    {
+        Ok(BTreeMap::deserialize(deserializer)?.into_iter().collect())
+    }
 }
 
 impl Distribution {

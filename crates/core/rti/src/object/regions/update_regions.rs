@@ -8,6 +8,7 @@ use super::subscription::applicable;
 use crate::wire::{HandleValue, RegionSet};
 use hla::fom::Fdd;
 use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
+use serde::{Deserialize, Serialize};
 
 /// Attributes whose applicable subscriptions differ from the union of all subscriptions, with those
 /// that apply. `None`: the attribute is out of scope.
@@ -15,7 +16,7 @@ pub(crate) type Narrowed = Vec<(AttributeHandle, Option<Subscription>)>;
 
 /// The update regions of an instance, and the narrowed subscriptions of the federates here that know
 /// it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct UpdateRegions {
     /// Attributes with update regions, sorted. All others have the default region.
     of: RegionsOfAttributes,

@@ -1,0 +1,363 @@
+//! Restoring a federation execution (1516.1-2025, 4.27 to 4.34), as all nodes record it.
+//!
+//! The node of the requester reads the image. The command that carries its common part begins the
+//! restore: it assigns a saved federate to each federate. Once all have answered, a federation
+//! execution with a new id takes the place of the present one, so that nothing that is still on its
+//! way to the old one reaches it.
+
+use super::saving::{Failure, Saves};
+use super::{ControlPlane, Event, ExecutionId, Federation, FederationImage};
+use hla::api::{RestoreFailureReason, RestoreStatus};
+use hla::handle::FederateHandle;
+use hla::{Exception, RtiError};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The saved federates that the federates become, by the handles before the restore.
+pub(crate) type Assignment = BTreeMap<FederateHandle, FederateHandle>;
+
+/// A federate in a restore.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+struct Step {
+    /// The saved federate that it becomes.
+    becomes: FederateHandle,
+    answered: bool,
+}
+
+/// A restore of which all federates were told.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+struct Begun {
+    image: FederationImage,
+    steps: BTreeMap<FederateHandle, Step>,
+    failure: Option<Failure>,
+}
+
+/// A restore that was requested.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct Restore {
+    number: u64,
+    label: String,
+    requester: FederateHandle,
+    /// `None`: its image is being read.
+    begun: Option<Begun>,
+}
+
+impl Federation {
+    fn begun(&self) -> Option<&Begun> {
+        self.restore.as_ref()?.begun.as_ref()
+    }
+
+    fn begun_mut(&mut self) -> Option<&mut Begun> {
+        self.restore.as_mut()?.begun.as_mut()
+    }
+
+    /// An estimate of the memory of an image that is being restored, in bytes.
+    pub(super) fn restore_bytes(&self) -> usize {
+        self.begun().map_or(0, |begun| begun.image.names.bytes())
+    }
+
+    /// The number of the restore that was requested.
+    pub(crate) fn restore_number(&self) -> Option<u64> {
+        self.restore.as_ref().map(|restore| restore.number)
+    }
+
+    /// Whether a federate was told of a restore that has not ended.
+    pub(super) fn restores(&self, federate: FederateHandle) -> bool {
+        self.begun().is_some_and(|begun| begun.steps.contains_key(&federate))
+    }
+
+    /// The progress of each federate in the restore (4.34), with the federate that it becomes.
+    pub(crate) fn restore_status(
+        &self,
+    ) -> impl Iterator<Item = (FederateHandle, Option<FederateHandle>, RestoreStatus)> {
+        self.members.keys().map(move |&federate| {
+            let Some(restore) = &self.restore else {
+                return (federate, None, RestoreStatus::NoRestoreInProgress);
+            };
+            let step = restore.begun.as_ref().and_then(|begun| begun.steps.get(&federate));
+            let status = match step {
+                None if federate == restore.requester => RestoreStatus::FederateRestoreRequestPending,
+                None => RestoreStatus::FederateWaitingForRestoreToBegin,
+                Some(Step { answered: false, .. }) => RestoreStatus::FederateRestoring,
+                Some(Step { answered: true, .. }) => RestoreStatus::FederateWaitingForFederationToRestore,
+            };
+            (federate, step.map(|step| step.becomes), status)
+        })
+    }
+
+    /// # Errors
+    /// `RestoreInProgress`: the federates were told of a restore.
+    pub(super) fn check_not_restoring(&self) -> Result<(), RtiError> {
+        match self.begun() {
+            Some(_) => {
+                let text = format!("federation execution `{}` is being restored", self.name);
+                Err(RtiError::new(Exception::RestoreInProgress, text))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// # Errors
+    /// `RestoreInProgress`: a restore was requested, and the RTI has not answered yet.
+    pub(super) fn check_no_restore_requested(&self) -> Result<(), RtiError> {
+        match &self.restore {
+            Some(restore) => {
+                let text = format!("a restore of `{}` was requested", restore.label);
+                Err(RtiError::new(Exception::RestoreInProgress, text))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Request Federation Restore (4.27).
+    pub(super) fn request_restore(
+        &mut self,
+        federate: FederateHandle,
+        label: String,
+    ) -> Result<Vec<Event>, RtiError> {
+        self.check_idle()?;
+        self.check_no_restore_requested()?;
+        self.check_one_node("a federation restore")?;
+        let number = self.saves.next_number();
+        let execution = self.id;
+        self.restore = Some(Restore { number, label: label.clone(), requester: federate, begun: None });
+        Ok(vec![Event::RestoreRequested { execution, number, federate, label }])
+    }
+
+    /// The requested image was read: tells all federates, or refuses the request.
+    pub(super) fn begin_restore(&mut self, number: u64, image: FederationImage) -> Vec<Event> {
+        if self.restore.as_ref().is_none_or(|restore| restore.number != number || restore.begun.is_some()) {
+            return Vec::new();
+        }
+        let assigned = self.check_one_node("a federation restore").and_then(|_| {
+            image.check_fits(self)?;
+            self.assign(&image)
+        });
+        let assignment = match assigned {
+            Ok(assignment) => assignment,
+            Err(error) => return self.refuse_restore(number, &error.details),
+        };
+        let execution = self.id;
+        let name = |saved: FederateHandle| {
+            image.members.get(&saved).map(|member| member.name.clone()).unwrap_or_default()
+        };
+        let to = assignment.iter().map(|(&federate, &saved)| (federate, (saved, name(saved)))).collect();
+        let steps =
+            assignment.iter().map(|(&federate, &becomes)| (federate, Step { becomes, answered: false }));
+        let steps = steps.collect();
+        let mut events = self.unschedule();
+        let Some(restore) = &mut self.restore else { return events };
+        restore.begun = Some(Begun { image, steps, failure: None });
+        let (federate, label) = (restore.requester, restore.label.clone());
+        tracing::info!(federation = self.name, label, "federation restore begins");
+        events.push(Event::RestoreAnswered { execution, federate, label: label.clone(), granted: true });
+        events.push(Event::RestoreBegun { execution, label, to });
+        events
+    }
+
+    /// The requested image cannot be restored.
+    pub(super) fn refuse_restore(&mut self, number: u64, why: &str) -> Vec<Event> {
+        let refused = self.restore.take_if(|restore| restore.number == number && restore.begun.is_none());
+        let Some(Restore { label, requester, .. }) = refused else { return Vec::new() };
+        tracing::warn!(federation = self.name, label, why, "a federation restore was refused");
+        let execution = self.id;
+        vec![Event::RestoreAnswered { execution, federate: requester, label, granted: false }]
+    }
+
+    /// Assigns a saved federate to each federate: of the same type, of the same name if possible,
+    /// and the others in the order of their handles.
+    ///
+    /// # Errors
+    /// The numbers of federates of some type differ.
+    fn assign(&self, image: &FederationImage) -> Result<Assignment, RtiError> {
+        let by_type = |members: &BTreeMap<FederateHandle, super::Member>| {
+            let mut all = BTreeMap::<String, Vec<(FederateHandle, String)>>::new();
+            for (&federate, member) in members {
+                all.entry(member.federate_type.clone()).or_default().push((federate, member.name.clone()));
+            }
+            all
+        };
+        let (mut saved, mut assignment) = (by_type(&image.members), Assignment::new());
+        for (kind, present) in by_type(&self.members) {
+            let mut of_kind = saved.remove(&kind).unwrap_or_default();
+            if of_kind.len() != present.len() {
+                return Err(wrong_number(&kind, of_kind.len(), present.len()));
+            }
+            let mut others = Vec::new();
+            for (federate, name) in present {
+                match of_kind.iter().position(|(_, saved)| *saved == name) {
+                    Some(at) => drop(assignment.insert(federate, of_kind.remove(at).0)),
+                    None => others.push(federate),
+                }
+            }
+            assignment.extend(others.into_iter().zip(of_kind.into_iter().map(|(saved, _)| saved)));
+        }
+        match saved.iter().find(|(_, missing)| !missing.is_empty()) {
+            Some((kind, missing)) => Err(wrong_number(kind, missing.len(), 0)),
+            None => Ok(assignment),
+        }
+    }
+
+    /// Federate Restore Complete, or Not Complete (4.31). Returns whether the restore is over with
+    /// success.
+    fn complete_restore(
+        &mut self,
+        federate: FederateHandle,
+        success: bool,
+    ) -> Result<(Vec<Event>, bool), RtiError> {
+        let step = self.begun_mut().and_then(|begun| begun.steps.get_mut(&federate));
+        let Some(step) = step.filter(|step| !step.answered) else {
+            let text = "this federate has no restore to complete";
+            return Err(RtiError::new(Exception::RestoreNotRequested, text));
+        };
+        step.answered = true;
+        if let Some(begun) = self.begun_mut().filter(|_| !success) {
+            begun.failure.get_or_insert(Failure::Reported);
+        }
+        Ok(self.review_restore())
+    }
+
+    fn review_restore(&mut self) -> (Vec<Event>, bool) {
+        let Some(begun) = self.begun() else { return (Vec::new(), false) };
+        let all = begun.steps.values().all(|step| step.answered);
+        match begun.failure {
+            _ if !all => (Vec::new(), false),
+            None => (Vec::new(), true),
+            Some(Failure::Reported) => {
+                (self.end_restore(RestoreFailureReason::FederateReportedFailureDuringRestore), false)
+            }
+            Some(Failure::Resigned) => {
+                (self.end_restore(RestoreFailureReason::FederateResignedDuringRestore), false)
+            }
+        }
+    }
+
+    /// Abort Federation Restore (4.33).
+    pub(super) fn abort_restore(&mut self) -> Result<Vec<Event>, RtiError> {
+        match self.begun() {
+            Some(_) => Ok(self.end_restore(RestoreFailureReason::RestoreAborted)),
+            None => {
+                let text = format!("no restore of `{}` is in progress", self.name);
+                Err(RtiError::new(Exception::RestoreNotInProgress, text))
+            }
+        }
+    }
+
+    /// A node cannot rebuild its part of the image.
+    pub(super) fn fail_restore(&mut self, number: u64) -> Vec<Event> {
+        match self.restore.as_ref().is_some_and(|restore| restore.number == number && restore.begun.is_some())
+        {
+            true => self.end_restore(RestoreFailureReason::RtiUnableToRestore),
+            false => Vec::new(),
+        }
+    }
+
+    fn end_restore(&mut self, reason: RestoreFailureReason) -> Vec<Event> {
+        let Some(Restore { label, begun: Some(begun), .. }) = self.restore.take() else { return Vec::new() };
+        tracing::warn!(federation = self.name, label, reason = reason.as_str_name(), "not restored");
+        let (execution, to) = (self.id, begun.steps.into_keys().collect());
+        vec![Event::NotRestored { execution, to, reason }]
+    }
+
+    /// A federate has left. A restore cannot succeed without it.
+    pub(super) fn leave_restore(&mut self, federate: FederateHandle) -> Vec<Event> {
+        let is_own = |restore: &mut Restore| restore.requester == federate && restore.begun.is_none();
+        if self.restore.take_if(is_own).is_some() {
+            return Vec::new();
+        }
+        if let Some(begun) = self.begun_mut() {
+            begun.steps.remove(&federate);
+            begun.failure.get_or_insert(Failure::Resigned);
+        }
+        self.review_restore().0
+    }
+
+    /// The end of a restore that had begun in an older state, `before`. Its outcome is not recorded.
+    pub(super) fn missed_end_of_restore(&self, before: &Federation) -> Option<Event> {
+        let begun = before.begun().filter(|_| before.restore_number() != self.restore_number())?;
+        let stays = |federate: &FederateHandle| self.members.contains_key(federate);
+        let to = begun.steps.keys().copied().filter(stays).collect();
+        let reason = RestoreFailureReason::RtiDetectedFailureDuringRestore;
+        Some(Event::NotRestored { execution: self.id, to, reason })
+    }
+
+    /// The beginning of a restore since an older state, `before`.
+    pub(super) fn missed_beginning_of_restore(&self, before: &Federation) -> Option<Event> {
+        let was_begun = before.begun().is_some() && before.restore_number() == self.restore_number();
+        let (restore, begun) = self.restore.as_ref().zip(self.begun()).filter(|_| !was_begun)?;
+        let name = |saved| begun.image.members.get(&saved).map(|member| member.name.clone());
+        let told = |(&federate, step): (&FederateHandle, &Step)| {
+            (federate, (step.becomes, name(step.becomes).unwrap_or_default()))
+        };
+        let (label, to) = (restore.label.clone(), begun.steps.iter().map(told).collect());
+        Some(Event::RestoreBegun { execution: self.id, label, to })
+    }
+}
+
+fn wrong_number(kind: &str, saved: usize, joined: usize) -> RtiError {
+    RtiError::internal(format!(
+        "{saved} federates of type `{kind}` were saved, and {joined} are joined; the numbers must be equal"
+    ))
+}
+
+impl ControlPlane {
+    /// Takes the answer of a federate. After the last one, the saved federation execution takes the
+    /// place of the present one.
+    pub(super) fn complete_restore(
+        &mut self,
+        id: ExecutionId,
+        federate: FederateHandle,
+        success: bool,
+    ) -> Result<Vec<Event>, RtiError> {
+        let (events, is_over) = self.execution_of(id, federate)?.complete_restore(federate, success)?;
+        if !is_over {
+            return Ok(events);
+        }
+        let next = self.next_execution()?;
+        let is_network = self.is_network();
+        let federation = self.execution_mut(id)?;
+        let Some(Restore { label, begun: Some(Begun { image, steps, .. }), .. }) = federation.restore.take()
+        else {
+            return Ok(events);
+        };
+        tracing::info!(federation = federation.name, label, "federation restored");
+        let assignment: Assignment = steps.iter().map(|(&federate, step)| (federate, step.becomes)).collect();
+        federation.become_image(next, image, &assignment, is_network);
+        let name = federation.name.clone();
+        self.names.remove(&id);
+        self.names.insert(next, name);
+        Ok(vec![Event::Restored { from: id, to: next, assignment }])
+    }
+}
+
+impl Federation {
+    /// Takes over the state of an image under a new id.
+    fn become_image(
+        &mut self,
+        id: ExecutionId,
+        image: FederationImage,
+        assignment: &Assignment,
+        is_network: bool,
+    ) {
+        let mut members = image.members;
+        for (federate, saved) in assignment {
+            if let (Some(now), Some(member)) = (self.members.get(federate), members.get_mut(saved)) {
+                member.node = now.node;
+                member.host.clone_from(&now.host);
+            }
+        }
+        self.id = id;
+        self.sync = image.sync;
+        self.names = image.names;
+        self.last_federate = self.last_federate.max(image.last_federate);
+        self.auto_provide = image.auto_provide;
+        self.last_instances = image.last_instances;
+        self.members = members;
+        self.saves = Saves::default();
+        self.publishers = BTreeMap::new();
+        self.publication_changes = 0;
+        self.publication_commands = BTreeMap::new();
+        self.watchers = BTreeSet::new();
+        self.time_home = self.nodes().first().copied().filter(|_| is_network);
+    }
+}

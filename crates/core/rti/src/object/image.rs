@@ -1,0 +1,302 @@
+//! The image of the objects in a saved federation execution: federates with their declarations and
+//! regions, instances with their owners, and negotiations about ownership.
+//!
+//! An image is taken while nobody may change anything and no work in slices is left. It leaves out
+//! what follows from the rest or begins anew: interest, indices, update rate reduction, moments.
+
+use super::counters::Counters;
+use super::deletion::Deletion;
+use super::federate::{ClassSubscription, Federate, FederateSwitches, Preference};
+use super::instance::{AttributeState, Cursor, Instance, Instances};
+use super::known::KnownBy;
+use super::objects::Objects;
+use super::ownership::{NegotiationsImage, OffersImage, RequestsImage};
+use super::regions::{Distribution, UpdateRegions};
+use crate::control::management::is_managed;
+use crate::control::{NodeId, PublishedClass};
+use crate::effect::Effects;
+use crate::proposal::CallerId;
+use hla::RtiError;
+use hla::api::OrderType;
+use hla::fom::Fdd;
+use hla::handle::{
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
+    TransportationTypeHandle,
+};
+use router::ClientId;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A preference: the transportation type, and whether the order is TimeStamp.
+type PreferenceImage = (Option<TransportationTypeHandle>, Option<bool>);
+
+/// A federate.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct FederateImage {
+    handle: FederateHandle,
+    switches: FederateSwitches,
+    constrained: bool,
+    unsubscribed: u64,
+    publications: BTreeMap<ObjectClassHandle, BTreeSet<AttributeHandle>>,
+    subscriptions: BTreeMap<ObjectClassHandle, ClassSubscription>,
+    published_interactions: BTreeSet<InteractionClassHandle>,
+    subscribed_interactions: BTreeMap<InteractionClassHandle, bool>,
+    published_directed: BTreeMap<ObjectClassHandle, BTreeSet<InteractionClassHandle>>,
+    subscribed_directed: BTreeMap<ObjectClassHandle, BTreeMap<InteractionClassHandle, bool>>,
+    registration_on: BTreeSet<ObjectClassHandle>,
+    interactions_on: BTreeSet<InteractionClassHandle>,
+    attribute_preferences: BTreeMap<(ObjectClassHandle, AttributeHandle), PreferenceImage>,
+    interaction_preferences: BTreeMap<InteractionClassHandle, PreferenceImage>,
+    distribution: Distribution,
+    counters: Counters,
+}
+
+/// Everything but the instances.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ObjectsImage {
+    /// The designators of the update rates in use, in the order of their numbers.
+    rates: Vec<String>,
+    federates: Vec<FederateImage>,
+    deletions: BTreeMap<ObjectInstanceHandle, Deletion>,
+    offers: OffersImage,
+    negotiations: NegotiationsImage,
+    requests: RequestsImage,
+    has_associated: bool,
+    abandoned: bool,
+}
+
+/// An instance.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct InstanceImage {
+    pub(super) handle: ObjectInstanceHandle,
+    pub(super) class: ObjectClassHandle,
+    pub(super) name: Box<str>,
+    pub(super) producer: FederateHandle,
+    pub(super) registrar: NodeId,
+    pub(super) attributes: Box<[AttributeState]>,
+    pub(super) known: KnownBy,
+    pub(super) regions: Option<Box<UpdateRegions>>,
+}
+
+impl InstanceImage {
+    pub(crate) fn handle(&self) -> ObjectInstanceHandle {
+        self.handle
+    }
+}
+
+/// The instances of an image, ready to be used, with what was counted as they were read.
+#[derive(Default)]
+pub(crate) struct RestoredInstances {
+    instances: Instances,
+    /// The number of attributes of an instance of each class.
+    attributes: BTreeMap<ObjectClassHandle, usize>,
+    with_regions: Vec<ObjectInstanceHandle>,
+    unowned: Vec<ObjectInstanceHandle>,
+}
+
+impl RestoredInstances {
+    /// Adds an instance. Its home is `node` from now on, unless it belongs to the management object
+    /// model.
+    pub(crate) fn add(&mut self, image: InstanceImage, node: NodeId) {
+        let home = if is_managed(image.handle) { NodeId::RTI } else { node };
+        let instance = Instance::from_image(image, home);
+        let handle = instance.handle;
+        let attributes = self.attributes.entry(instance.class).or_default();
+        *attributes = instance.attributes().count().max(*attributes);
+        if instance.region_bytes().is_some() {
+            self.with_regions.push(handle);
+        }
+        if home == node && !instance.is_owned() {
+            self.unowned.push(handle);
+        }
+        self.instances.insert(instance);
+    }
+
+    /// Checks that the object model has the classes of the instances, with no fewer attributes.
+    fn check(&self, model: &Fdd) -> Result<(), RtiError> {
+        let fits = |(&class, &attributes): (&ObjectClassHandle, &usize)| {
+            model.object_class(class).is_some_and(|class| class.attributes.len() >= attributes)
+        };
+        match self.attributes.iter().find(|entry| !fits(*entry)) {
+            Some((class, _)) => Err(unknown(&format!("instances of {class:?}"))),
+            None => Ok(()),
+        }
+    }
+}
+
+fn unknown(what: &str) -> RtiError {
+    RtiError::internal(format!("the image has {what}, which do not fit the object model"))
+}
+
+/// The session of a federate that takes the place of a saved one.
+pub(crate) struct RestoredSession {
+    pub(crate) caller: CallerId,
+    pub(crate) client: ClientId,
+    pub(crate) objects_max: Option<usize>,
+}
+
+fn preference(preference: &Preference) -> PreferenceImage {
+    (preference.transportation, preference.order.map(|order| order == OrderType::Timestamp))
+}
+
+fn restored_preference((transportation, in_time): PreferenceImage) -> Preference {
+    let order = |in_time| if in_time { OrderType::Timestamp } else { OrderType::Receive };
+    Preference { transportation, order: in_time.map(order) }
+}
+
+impl FederateImage {
+    fn of(federate: &Federate) -> Self {
+        Self {
+            handle: federate.handle,
+            switches: federate.switches,
+            constrained: federate.constrained,
+            unsubscribed: federate.unsubscribed,
+            publications: federate.publications.clone(),
+            subscriptions: federate.subscriptions.clone(),
+            published_interactions: federate.published_interactions.clone(),
+            subscribed_interactions: federate.subscribed_interactions.clone(),
+            published_directed: federate.published_directed.clone(),
+            subscribed_directed: federate.subscribed_directed.clone(),
+            registration_on: federate.registration_on.clone(),
+            interactions_on: federate.interactions_on.clone(),
+            attribute_preferences: federate
+                .attribute_preferences
+                .iter()
+                .map(|(&of, how)| (of, preference(how)))
+                .collect(),
+            interaction_preferences: federate
+                .interaction_preferences
+                .iter()
+                .map(|(&of, how)| (of, preference(how)))
+                .collect(),
+            distribution: federate.distribution.clone(),
+            counters: federate.counters.clone(),
+        }
+    }
+
+    fn restore(self, session: &RestoredSession) -> Federate {
+        let mut federate = Federate::new(self.handle, session.caller, session.client, self.switches);
+        federate.objects_max = session.objects_max;
+        federate.constrained = self.constrained;
+        federate.unsubscribed = self.unsubscribed;
+        federate.publications = self.publications;
+        federate.subscriptions = self.subscriptions;
+        federate.published_interactions = self.published_interactions;
+        federate.subscribed_interactions = self.subscribed_interactions;
+        federate.published_directed = self.published_directed;
+        federate.subscribed_directed = self.subscribed_directed;
+        federate.registration_on = self.registration_on;
+        federate.interactions_on = self.interactions_on;
+        let attributes = self.attribute_preferences.into_iter();
+        federate.attribute_preferences = attributes.map(|(of, how)| (of, restored_preference(how))).collect();
+        let interactions = self.interaction_preferences.into_iter();
+        federate.interaction_preferences =
+            interactions.map(|(of, how)| (of, restored_preference(how))).collect();
+        federate.distribution = self.distribution;
+        federate.counters = self.counters;
+        federate
+    }
+
+    /// Checks that the object model has the classes that the federate has declared.
+    fn check(&self, model: &Fdd) -> Result<(), RtiError> {
+        let objects = self.publications.keys().chain(self.subscriptions.keys());
+        let mut objects =
+            objects.chain(self.published_directed.keys()).chain(self.subscribed_directed.keys());
+        if let Some(class) = objects.find(|&&class| model.object_class(class).is_none()) {
+            return Err(unknown(&format!("declarations of {class:?}")));
+        }
+        let mut interactions = self.published_interactions.iter().chain(self.subscribed_interactions.keys());
+        match interactions.find(|&&class| model.interaction_class(class).is_none()) {
+            Some(class) => Err(unknown(&format!("declarations of {class:?}"))),
+            None => Ok(()),
+        }
+    }
+}
+
+impl ObjectsImage {
+    /// Checks that the image fits an object model, with its instances.
+    ///
+    /// # Errors
+    /// `RTIinternalError`: a class or an update rate of the image is missing.
+    pub(crate) fn check(&self, model: &Fdd, instances: &RestoredInstances) -> Result<(), RtiError> {
+        if let Some(rate) = self.rates.iter().find(|rate| model.update_rate(rate).is_none()) {
+            return Err(unknown(&format!("subscriptions at the update rate `{rate}`")));
+        }
+        self.federates.iter().try_for_each(|federate| federate.check(model))?;
+        instances.check(model)
+    }
+}
+
+impl Objects {
+    /// The image, without the instances.
+    pub(crate) fn image(&self) -> ObjectsImage {
+        ObjectsImage {
+            rates: self.rates.iter().map(|rate| rate.designator.clone()).collect(),
+            federates: self.federates.values().map(FederateImage::of).collect(),
+            deletions: self.deletions.clone(),
+            offers: self.offers.image(),
+            negotiations: self.negotiations.image(),
+            requests: self.requests.image(),
+            has_associated: self.has_associated,
+            abandoned: self.abandoned,
+        }
+    }
+
+    /// The images of the next instances, `max` at most.
+    pub(crate) fn instance_images(&self, cursor: &mut Cursor, max: usize) -> Vec<InstanceImage> {
+        let next = cursor.advance(&self.instances, max);
+        next.into_iter().filter_map(|handle| Some(self.instances.get(handle)?.image())).collect()
+    }
+
+    /// Whether no request of a federate waits for an answer, nor any work for its turn.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.is_settled() && !self.requests.is_waiting()
+    }
+
+    /// Takes over an image that [fits](ObjectsImage::check) the object model, into a machine without
+    /// federates and instances.
+    pub(crate) fn take_image(
+        &mut self,
+        effects: &mut Effects,
+        image: ObjectsImage,
+        restored: RestoredInstances,
+        sessions: &BTreeMap<FederateHandle, RestoredSession>,
+    ) {
+        for designator in &image.rates {
+            let rate = self.rate(designator);
+            debug_assert!(rate.is_ok(), "{rate:?}");
+        }
+        self.instances = restored.instances;
+        self.instances.grow(&self.model);
+        restored.with_regions.into_iter().for_each(|instance| self.index_regions(instance));
+        restored.unowned.into_iter().for_each(|instance| self.count_unowned(instance));
+        self.deletions = image.deletions;
+        self.offers.take_image(image.offers);
+        self.negotiations.take_image(image.negotiations, effects.now);
+        self.requests.take_image(image.requests, effects.now);
+        self.has_associated = image.has_associated;
+        self.abandoned = image.abandoned;
+        for federate in image.federates {
+            if let Some(session) = sessions.get(&federate.handle) {
+                self.take_federate(effects, federate.restore(session));
+            }
+        }
+    }
+
+    fn take_federate(&mut self, effects: &mut Effects, federate: Federate) {
+        let handle = federate.handle;
+        let subscribed: usize = federate.subscriptions.values().map(|class| class.len()).sum();
+        let published: usize = federate.publications.values().map(|class| class.len()).sum();
+        self.declarations += subscribed + published;
+        self.region_bytes += federate.distribution.bytes();
+        let objects: Vec<_> = federate.subscriptions.keys().copied().collect();
+        let interactions: Vec<_> = federate.subscribed_interactions.keys().copied().collect();
+        let directed = !federate.subscribed_directed.is_empty();
+        self.federates.insert(handle, federate);
+        objects.into_iter().for_each(|class| self.cover_objects(effects, handle, class));
+        interactions.into_iter().for_each(|class| self.cover_interactions(effects, handle, class));
+        if directed {
+            self.set_interest(effects, handle, PublishedClass::Directed, true);
+        }
+    }
+}

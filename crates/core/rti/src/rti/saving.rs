@@ -1,0 +1,283 @@
+//! Saving a federation execution: the node of the federates tells them, and stores the image.
+//!
+//! Once all federates have answered, nobody may change anything. The image is then copied in slices,
+//! so that other federation executions go on, and a [`Job`](crate::Job) encodes and stores it.
+
+use super::Rti;
+use super::execution::Execution;
+use super::shared::Shared;
+use crate::control::{Activity, Command, ExecutionId, NodeId, TimeOctets};
+use crate::image::{Image, Restored};
+use crate::mom::{FederateValue, FederationValue};
+use crate::object::image::InstanceImage;
+use crate::object::instance::Cursor;
+use crate::proposal::Proposal;
+use hla::api::{self, SaveFailureReason, callback_request::CallbackRequest as Callback};
+use hla::handle::FederateHandle;
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Instances that are copied in one slice, which takes some milliseconds.
+const COPIED_PER_SLICE: usize = 5_000;
+
+/// The part of an image that was copied.
+pub(super) struct Capture {
+    cursor: Cursor,
+    instances: Vec<InstanceImage>,
+    /// The greatest number of an instance, by the node that registered it.
+    last_instances: BTreeMap<NodeId, u32>,
+}
+
+/// Storing or reading an image, off the kernel's thread.
+pub(super) struct ImageTask {
+    pub(super) run: Box<dyn FnOnce() -> Box<dyn Any + Send> + Send>,
+    pub(super) work: ImageWork,
+}
+
+/// The purpose of an [`ImageTask`], with the number of the request.
+#[derive(Clone, Copy)]
+pub(super) enum ImageWork {
+    /// Its outcome: `Result<(), String>`.
+    Store(ExecutionId, u64),
+    /// Its outcome: [`Read`].
+    Read(ExecutionId, u64),
+}
+
+/// The outcome of reading an image.
+pub(super) type Read = Result<Box<Restored>, String>;
+
+impl Execution {
+    /// Schedules the save with a time that the control plane records, or none.
+    pub(super) fn schedule_save(&mut self, shared: &mut Shared, scheduled: Option<(u64, TimeOctets)>) {
+        let at = scheduled.and_then(|(_, time)| self.objects.time.decode_time(&time).ok());
+        self.save = scheduled.map(|(number, _)| number);
+        self.save_reported = false;
+        self.time.schedule_save(at);
+        // This proposes the command if all constrained federates have come to the time already.
+        self.settle(shared);
+    }
+
+    /// Proposes that constrained federates are told of a save whose time they have come to, and the
+    /// others once all constrained ones have.
+    pub(super) fn report_save_reached(&mut self, shared: &mut Shared, federates: BTreeSet<FederateHandle>) {
+        let Some(number) = self.save.filter(|_| !self.save_reported) else { return };
+        let last = self.time.is_save_reached();
+        self.save_reported = last;
+        if last || !federates.is_empty() {
+            let execution = self.id();
+            let command = Command::ReachSave { execution, number, federates, last };
+            shared.proposals.push_back(Proposal::new(command));
+        }
+    }
+
+    /// Whether an image can be taken: all work in slices is done, and no call waits for other nodes.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.objects.is_at_rest() && self.time.is_at_rest()
+    }
+
+    /// Copies a slice of the instances. Returns whether it was the last one.
+    fn copy_slice(&mut self) -> bool {
+        let objects = &self.objects;
+        let new = || Capture {
+            cursor: objects.instances.cursor(),
+            instances: Vec::new(),
+            last_instances: BTreeMap::from([(objects.node, objects.last_instance)]),
+        };
+        let capture = self.capture.get_or_insert_with(|| Box::new(new()));
+        for image in objects.instance_images(&mut capture.cursor, COPIED_PER_SLICE) {
+            let last = capture.last_instances.entry(NodeId::of_instance(image.handle())).or_default();
+            *last = (image.handle().0 as u32).max(*last);
+            capture.instances.push(image);
+        }
+        capture.cursor.is_done()
+    }
+}
+
+impl Rti {
+    /// Sets what federates here take part in, so that their calls are refused or served.
+    pub(super) fn set_activity(
+        &mut self,
+        id: ExecutionId,
+        federates: impl Iterator<Item = FederateHandle>,
+        activity: Activity,
+    ) {
+        let Some(execution) = self.executions.get(&id) else { return };
+        let here = federates.filter_map(|federate| execution.objects.federates.get(&federate));
+        let callers: Vec<_> = here.map(|federate| (federate.caller, federate.client)).collect();
+        for (caller, client) in callers {
+            if let Some(caller) = self.callers.get_mut(&caller) {
+                caller.activity = activity;
+            }
+            if activity != Activity::Normal {
+                self.shared.delivery.hold_all(self.shared.now, client, true);
+            }
+        }
+    }
+
+    /// Invokes a callback about a save or a restore at federates here. Nothing holds it up.
+    pub(super) fn notify_directly(
+        &mut self,
+        id: ExecutionId,
+        federates: impl Iterator<Item = FederateHandle>,
+        callback: &Callback,
+    ) {
+        let Some(execution) = self.executions.get(&id) else { return };
+        for federate in federates.filter_map(|federate| execution.objects.federates.get(&federate)) {
+            self.shared.delivery.notify(self.shared.now, federate.client, callback.clone());
+        }
+    }
+
+    /// Delivers to federates here what was withheld from them, and lets them call services again.
+    pub(super) fn release(&mut self, id: ExecutionId, federates: &BTreeSet<FederateHandle>) {
+        self.set_activity(id, federates.iter().copied(), Activity::Normal);
+        let Some(execution) = self.executions.get(&id) else { return };
+        for federate in federates.iter().filter_map(|federate| execution.objects.federates.get(federate)) {
+            self.shared.delivery.hold_all(self.shared.now, federate.client, false);
+        }
+        self.tell_activity(id, federates.iter().copied());
+    }
+
+    /// Tells subscribers of the management object model of a changed HLAfederateState.
+    pub(super) fn tell_activity(&mut self, id: ExecutionId, federates: impl Iterator<Item = FederateHandle>) {
+        if let (Some(execution), Some(federation)) =
+            (self.executions.get_mut(&id), self.control.execution(id))
+        {
+            for federate in federates {
+                execution.managed_recorded(&mut self.shared, federation, federate, FederateValue::State);
+            }
+        }
+    }
+
+    fn tell_saves(&mut self, id: ExecutionId) {
+        const VALUES: [FederationValue; 4] = [
+            FederationValue::LastSaveName,
+            FederationValue::LastSaveTime,
+            FederationValue::NextSaveName,
+            FederationValue::NextSaveTime,
+        ];
+        if let (Some(execution), Some(federation)) =
+            (self.executions.get_mut(&id), self.control.execution(id))
+        {
+            execution.update_federation(&mut self.shared, federation, &VALUES);
+            execution.settle(&mut self.shared);
+        }
+    }
+
+    /// A save with a time was requested, replaced or dropped.
+    pub(super) fn save_scheduled(&mut self, id: ExecutionId) {
+        let scheduled = self.control.execution(id).and_then(|federation| federation.scheduled_save());
+        self.with(id, |execution, shared| execution.schedule_save(shared, scheduled));
+        self.tell_saves(id);
+    }
+
+    /// Federates are instructed to save (4.20).
+    pub(super) fn save_initiated(
+        &mut self,
+        id: ExecutionId,
+        label: String,
+        time: Option<TimeOctets>,
+        to: &BTreeSet<FederateHandle>,
+    ) {
+        let callback = match time {
+            None => Callback::InitiateFederateSave(api::InitiateFederateSave { label }),
+            Some(time) => {
+                let time = Some(api::LogicalTime { data: time.to_vec().into() });
+                Callback::InitiateFederateSaveWithTime(api::InitiateFederateSaveWithTime { label, time })
+            }
+        };
+        self.tell_activity(id, to.iter().copied());
+        self.set_activity(id, to.iter().copied(), Activity::Save);
+        self.notify_directly(id, to.iter().copied(), &callback);
+        self.tell_saves(id);
+    }
+
+    /// All federates have saved: the node that they are connected to begins the image.
+    pub(super) fn save_answered(&mut self, id: ExecutionId) {
+        if let Some(execution) = self.executions.get_mut(&id)
+            && !execution.objects.federates.is_empty()
+        {
+            execution.capture = None;
+            self.shared.capturing.insert(id);
+        }
+    }
+
+    /// A save has ended (4.23).
+    pub(super) fn save_ended(
+        &mut self,
+        id: ExecutionId,
+        to: &BTreeSet<FederateHandle>,
+        failure: Option<SaveFailureReason>,
+    ) {
+        self.shared.capturing.remove(&id);
+        self.with(id, |execution, _| execution.capture = None);
+        let callback = match failure {
+            None => Callback::FederationSaved(api::FederationSaved {}),
+            Some(reason) => Callback::FederationNotSaved(api::FederationNotSaved { reason: reason.into() }),
+        };
+        self.notify_directly(id, to.iter().copied(), &callback);
+        self.release(id, to);
+        let scheduled = self.control.execution(id).and_then(|federation| federation.scheduled_save());
+        self.with(id, |execution, shared| execution.schedule_save(shared, scheduled));
+        self.tell_saves(id);
+    }
+
+    /// Whether a slice of an image can be copied.
+    pub(super) fn can_capture(&self) -> bool {
+        let ready = |id: &ExecutionId| self.executions.get(id).is_some_and(Execution::is_at_rest);
+        self.shared.capturing.iter().any(ready)
+    }
+
+    /// Copies a slice of an image. The last one is followed by a job that stores it.
+    pub(super) fn capture(&mut self) {
+        let ready = |id: &&ExecutionId| self.executions.get(id).is_some_and(Execution::is_at_rest);
+        let Some(&id) = self.shared.capturing.iter().find(ready) else { return };
+        let Some(execution) = self.executions.get_mut(&id) else { return };
+        if !execution.copy_slice() {
+            return;
+        }
+        self.shared.capturing.remove(&id);
+        let (Some(capture), Some(federation)) = (execution.capture.take(), self.control.execution(id)) else {
+            return;
+        };
+        let Some((label, number)) = federation.storing() else { return };
+        let Capture { instances, last_instances, .. } = *capture;
+        let delivery = &self.shared.delivery;
+        let held = execution.objects.federates.values();
+        let image = Image {
+            federation: federation.image(last_instances),
+            objects: execution.objects.image(),
+            instances,
+            clocks: execution.time.image(),
+            held: held.map(|federate| (federate.handle, delivery.held(federate.client))).collect(),
+            periods: execution.mom.periods.iter().map(|(&federate, &period)| (federate, period)).collect(),
+        };
+        let (name, label) = (federation.name.clone(), label.to_owned());
+        let store = Arc::clone(&self.config.saves);
+        let run = move || -> Box<dyn Any + Send> {
+            let stored: Result<(), String> = store.store(&name, &label, &image.encode());
+            Box::new(stored)
+        };
+        let work = ImageWork::Store(id, number);
+        self.jobs.images.push_back(ImageTask { run: Box::new(run), work });
+    }
+
+    /// Takes the outcome of an [`ImageTask`]; an error: it panicked.
+    pub(super) fn image_done(&mut self, work: ImageWork, outcome: Result<Box<dyn Any + Send>, String>) {
+        const NONE: &str = "the outcome is not of the kind of the task";
+        match work {
+            ImageWork::Store(execution, number) => {
+                let stored = outcome.and_then(|outcome| {
+                    outcome.downcast::<Result<(), String>>().map_or_else(|_| Err(NONE.to_owned()), |out| *out)
+                });
+                self.propose(Command::ImageStored { execution, number, failure: stored.err() });
+            }
+            ImageWork::Read(execution, number) => {
+                let read = outcome.and_then(|outcome| {
+                    outcome.downcast::<Read>().map_or_else(|_| Err(NONE.to_owned()), |out| *out)
+                });
+                self.image_read(execution, number, read);
+            }
+        }
+    }
+}
