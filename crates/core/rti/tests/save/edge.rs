@@ -9,6 +9,7 @@ fn all<const N: usize>(federates: [&Fed; N], step: impl Fn(&Fed) -> Refused) -> 
     federates.into_iter().try_for_each(step)
 }
 
+#[track_caller]
 fn told<const N: usize>(federates: [&Fed; N], callbacks: &[&str]) {
     for federate in federates {
         assert_eq!(federate.callbacks(), callbacks, "told to {}", federate.name);

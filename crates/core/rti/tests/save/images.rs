@@ -4,6 +4,7 @@ use crate::common::save::Saves;
 use crate::common::{Fed, Refused, World, fom};
 use hla::api::ResignAction;
 
+#[track_caller]
 fn told<const N: usize>(federates: [&Fed; N], callbacks: &[&str]) {
     for federate in federates {
         assert_eq!(federate.callbacks(), callbacks, "told to {}", federate.name);
@@ -17,6 +18,7 @@ fn save<const N: usize>(label: &str, federates: [&Fed; N], end: &str) -> Refused
     Ok(())
 }
 
+#[track_caller]
 fn is_refused(f: &Fed, label: &str) -> Refused {
     f.request_restore(label)?;
     told([f], &[&format!("restoreRequestFailed({label})")]);

@@ -70,7 +70,8 @@ fn the_state_of_a_federate_is_told() -> Refused {
     assert_eq!(state(&a, &b)?, ["reflect(B, federateState=1)"]);
     a.tar(12)?;
     [&a, &b, &c].into_iter().try_for_each(Fed::save)?;
-    assert_eq!(a.managed()[..2], ["initiateSave(L, 10)", "federationSaved"]);
+    let told = a.managed();
+    assert_eq!(told[..2], ["initiateSave(L, 10)", "federationSaved"], "{told:?}");
     for f in [&a, &b, &c] {
         assert_eq!(state(&a, f)?, [format!("reflect({}, federateState=1)", f.name)]);
     }

@@ -203,6 +203,6 @@ impl Run {
 
 impl State {
     pub(crate) fn is_joined(&self, at: usize) -> bool {
-        self.joined[at] && self.handles[at] != FederateHandle::INVALID
+        self.joined.get(at) == Some(&true) && self.handles[at] != FederateHandle::INVALID
     }
 }

@@ -5,6 +5,7 @@ use crate::common::{Fed, Refused, World};
 use hla::Exception::*;
 use hla::api::{FederateSaveCompleteRequest, RequestFederationRestoreRequest, ResignAction};
 
+#[track_caller]
 fn told<const N: usize>(federates: [&Fed; N], callbacks: &[&str]) {
     for federate in federates {
         assert_eq!(federate.callbacks(), callbacks, "told to {}", federate.name);

@@ -26,6 +26,7 @@ fn federates(constrained: &str) -> Refused<(World, Saves, [Fed; 3], Fed)> {
     Ok((world, saves, federates, r))
 }
 
+#[track_caller]
 fn told<const N: usize>(federates: [&Fed; N], callbacks: &[&str]) {
     for federate in federates {
         assert_eq!(federate.callbacks(), callbacks, "told to {}", federate.name);
