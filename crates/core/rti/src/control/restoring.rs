@@ -130,6 +130,8 @@ impl Federation {
             return Vec::new();
         }
         let assigned = self.check_one_node("a federation restore").and_then(|_| {
+            // A save with a time may have begun while the image was read.
+            self.check_idle()?;
             image.check_fits(self)?;
             self.assign(&image)
         });
