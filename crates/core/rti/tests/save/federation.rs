@@ -48,6 +48,16 @@ pub(crate) fn arbitrary() -> impl Strategy<Value = Call> {
     ]
 }
 
+/// A multiple of all periods of reports, and longer than all intervals of update rates.
+const STEP: Duration = Duration::from_secs(2);
+
+impl Run {
+    /// Lets time pass: as much as this, or a step.
+    pub(crate) fn pass(&self, time: Duration) {
+        self.world.pass(if self.setup.timely { time } else { STEP });
+    }
+}
+
 fn set(f: &Fed, switch: usize, value: bool) -> Refused {
     match switch {
         0 => f.set_scope(value),
@@ -83,7 +93,7 @@ pub(crate) fn apply(run: &mut Run, at: usize, call: Call) -> String {
         }
         Call::Join => run.join(at),
         Call::Pass { milliseconds } => {
-            run.world.pass(Duration::from_millis(milliseconds));
+            run.pass(Duration::from_millis(milliseconds));
             Ok(())
         }
     };

@@ -9,6 +9,9 @@ use proptest::prelude::*;
 const EXCEPT: [&str; 6] =
     ["federateState", "lastSaveName", "lastSaveTime", "nextSaveName", "nextSaveTime", "currentFDD"];
 
+/// Attributes that tell how long a federate has been in a state.
+const TIMELY: [&str; 2] = ["timeGrantedTime", "timeAdvancingTime"];
+
 /// Requests about a federate.
 pub(crate) const OF_FEDERATES: [&str; 11] = [
     "Publications",
@@ -54,6 +57,7 @@ pub(crate) fn apply(run: &Run, at: usize, call: Call) -> Refused {
         Call::Watch { federation, attributes } => {
             let mut names = f.all_of(class(federation));
             names.retain(|name| !EXCEPT.contains(&name.as_str()));
+            names.retain(|name| run.setup.timely || !TIMELY.contains(&name.as_str()));
             let drawn = names.iter().enumerate().filter(|(at, _)| attributes >> at & 1 == 1);
             let drawn: Vec<&str> = drawn.map(|(_, name)| name.as_str()).collect();
             f.watch(class(federation), &drawn)

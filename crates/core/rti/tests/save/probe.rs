@@ -78,7 +78,7 @@ impl Run {
                 let asked = self.federates[at].tar(to);
                 self.record(&format!("{} asks for {to}: {asked:?}", NAMES[at]));
             }
-            self.world.pass(Duration::from_millis(1_100));
+            self.pass(Duration::from_millis(1_100));
             self.record("time passes");
         }
         for at in self.joined() {

@@ -20,6 +20,9 @@ pub(crate) struct Setup {
     pub(crate) switches: Vec<&'static str>,
     /// Whether the first federate that joins brings the additional module.
     pub(crate) more: bool,
+    /// Whether the moments of operations matter. Otherwise time passes in steps that are longer than
+    /// all intervals of update rates, and multiples of all periods of reports.
+    pub(crate) timely: bool,
     /// The first steps of the federates, see [`crate::profile`].
     pub(crate) profiles: Vec<u16>,
 }
