@@ -8,6 +8,9 @@ use hla::Exception::{RestoreInProgress, SaveInProgress};
 use hla::api::{self, CallRequest, Message as _, ResignAction};
 use hla::handle::FederateHandle;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
+use proptest::test_runner::TestRunner;
+use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, Debug)]
 struct Op {
@@ -148,9 +151,9 @@ fn agrees(outcome: Refused, expected: Expected) -> bool {
     }
 }
 
-/// Leads most calls to federates for which they make sense.
-fn compare(ops: &[Op]) -> Result<Spec, TestCaseError> {
-    let (mut run, mut spec) = (Run::new(), Spec::new());
+/// Compares the services with the protocol. Returns all callbacks.
+fn compare(ops: &[Op]) -> Result<Vec<String>, TestCaseError> {
+    let (mut run, mut spec, mut all) = (Run::new(), Spec::new(), Vec::new());
     for (step, &Op { federate: at, call }) in ops.iter().enumerate() {
         if !spec.settles(at, call) {
             continue;
@@ -169,11 +172,12 @@ fn compare(ops: &[Op]) -> Result<Spec, TestCaseError> {
         // Callbacks name federates as they are when they are shown, so before a restore has ended.
         for (at, (federate, expected)) in run.federates.iter().zip(told).enumerate() {
             let told: Vec<_> = federate.callbacks().into_iter().map(without_handles).collect();
-            prop_assert_eq!(told, expected, "{}: told to caller {}", shown, at);
+            prop_assert_eq!(&told, &expected, "{}: told to caller {}", shown, at);
+            all.extend(told);
         }
         run.take_identities(&spec);
     }
-    Ok(spec)
+    Ok(all)
 }
 
 proptest! {
@@ -184,8 +188,40 @@ proptest! {
         joins in proptest::collection::vec(0usize..2, 2..=4),
         ops in proptest::collection::vec(op(), 120),
     ) {
-        let join = |(federate, federate_type)| Op { federate, call: Call::Join { federate_type, more: false } };
-        let joins = joins.into_iter().enumerate().map(join);
-        compare(&joins.chain(ops).collect::<Vec<_>>())?;
+        compare(&joins_first(&joins, &ops))?;
+    }
+}
+
+fn joins_first(joins: &[usize], ops: &[Op]) -> Vec<Op> {
+    let join = |(federate, &federate_type)| Op { federate, call: Call::Join { federate_type, more: false } };
+    joins.iter().enumerate().map(join).chain(ops.iter().copied()).collect()
+}
+
+/// Random cases are worth their time only if they reach every end.
+#[test]
+fn random_saves_and_restores_end_in_every_way() {
+    let mut runner = TestRunner::deterministic();
+    let strategy = (proptest::collection::vec(0usize..2, 2..=4), proptest::collection::vec(op(), 120));
+    let mut reached = BTreeMap::<String, u32>::new();
+    for _ in 0..200 {
+        let (joins, ops) = strategy.new_tree(&mut runner).expect("a case").current();
+        for told in compare(&joins_first(&joins, &ops)).expect("the protocol is followed") {
+            *reached.entry(told).or_default() += 1;
+        }
+    }
+    let ends = [
+        "federationSaved",
+        "federationNotSaved(SAVE_ABORTED)",
+        "federationNotSaved(RTI_UNABLE_TO_SAVE)",
+        "federationNotSaved(FEDERATE_REPORTED_FAILURE_DURING_SAVE)",
+        "federationNotSaved(FEDERATE_RESIGNED_DURING_SAVE)",
+        "restoreRequestFailed(L)",
+        "federationRestored",
+        "federationNotRestored(RESTORE_ABORTED)",
+        "federationNotRestored(FEDERATE_REPORTED_FAILURE_DURING_RESTORE)",
+        "federationNotRestored(FEDERATE_RESIGNED_DURING_RESTORE)",
+    ];
+    for end in ends {
+        assert!(reached.get(end).is_some_and(|count| *count >= 5), "{end}: {reached:#?}");
     }
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 fn equal_cases_run_equally() {
     let mut runner = TestRunner::deterministic();
     for _ in 0..20 {
-        let case = twin::case().new_tree(&mut runner).expect("a case").current();
+        let case = twin::case(true).new_tree(&mut runner).expect("a case").current();
         assert_eq!(Run::unsaved(&case).log, Run::unsaved(&case).log);
     }
 }
@@ -34,7 +34,7 @@ fn the_cases_reach_every_kind_of_callback() {
     let mut runner = TestRunner::deterministic();
     let mut reached = BTreeMap::<String, u32>::new();
     for _ in 0..300 {
-        let case = twin::case().new_tree(&mut runner).expect("a case").current();
+        let case = twin::case(true).new_tree(&mut runner).expect("a case").current();
         for kind in Run::unsaved(&case).log.iter().flat_map(|line| kinds(line)) {
             *reached.entry(kind).or_default() += 1;
         }

@@ -13,6 +13,7 @@ use crate::resume::{Place, Plan, place, plan};
 use crate::run::{Run, Setup};
 use proptest::prelude::*;
 use proptest::sample::subsequence;
+use std::time::Duration;
 
 /// Switches that are drawn for the object model.
 const SWITCHES: [&str; 9] = [
@@ -42,33 +43,36 @@ pub(crate) struct Case {
     third: Option<Place>,
 }
 
-fn setup() -> impl Strategy<Value = Setup> {
+fn setup(timely: bool) -> impl Strategy<Value = Setup> {
     let types = proptest::collection::vec(prop_oneof![2 => Just("T"), 1 => Just("U")], 2..=4);
     let switches = subsequence(SWITCHES.to_vec(), 0..=SWITCHES.len());
     let profiles = proptest::collection::vec(profile::arbitrary(), 4);
     (types, switches, prop::bool::weighted(0.2), profiles)
-        .prop_map(|(types, switches, more, profiles)| Setup { types, switches, more, profiles })
+        .prop_map(move |(types, switches, more, profiles)| Setup { types, switches, more, timely, profiles })
 }
 
-pub(crate) fn case() -> impl Strategy<Value = Case> {
+pub(crate) fn case(timely: bool) -> impl Strategy<Value = Case> {
     let beginning = proptest::collection::vec(op::beginning(), 0..12);
     let before = proptest::collection::vec(op::arbitrary(), 0..60);
     let after = proptest::collection::vec(op::arbitrary(), 0..40);
     let third = prop::option::weighted(0.3, place());
     let back = prop::option::weighted(0.7, plan());
-    (setup(), (beginning, before, after), prop::bool::weighted(0.3), plan(), place(), back, third).prop_map(
-        |(setup, (mut before, more, mut after), probed, save, place, back, third)| {
+    (setup(timely), (beginning, before, after), prop::bool::weighted(0.3), plan(), place(), back, third)
+        .prop_map(|(setup, (mut before, more, mut after), probed, save, place, back, third)| {
             before.extend(more);
             after.retain(|op| {
                 back.is_none() || !matches!(op.call, op::Call::Federation(federation::Call::Join))
             });
             Case { setup, before, after, probed, save, place, back, third }
-        },
-    )
+        })
 }
 
 impl Run {
     fn continue_with(&mut self, case: &Case) {
+        if !self.setup.timely {
+            self.pass(Duration::ZERO);
+            self.record("time passes");
+        }
         if case.probed {
             self.probe();
         }
@@ -160,7 +164,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, max_shrink_iters: 4_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_restored_goes_on_like_what_was_saved(case in case()) {
+    fn a_restored_federation_execution_goes_on_like_the_saved_one(case in case(false)) {
+        compare(&case)?;
+    }
+
+    /// Intervals and periods that have begun before the save, and durations, go on as well.
+    #[test]
+    fn time_before_a_save_counts_after_it(case in case(true)) {
         compare(&case)?;
     }
 }
