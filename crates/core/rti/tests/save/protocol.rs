@@ -15,38 +15,48 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug)]
 struct Op {
     federate: usize,
+    /// Whether to go on with the save or restore that is under way, if there is one.
+    onward: bool,
     call: Call,
 }
 
+fn federate_type() -> impl Strategy<Value = usize> {
+    prop::bool::weighted(0.2).prop_map(usize::from)
+}
+
 fn call() -> impl Strategy<Value = Call> {
-    let label = || 0usize..2;
+    let label = || prop::bool::weighted(0.3).prop_map(usize::from);
     prop_oneof![
         8 => label().prop_map(|label| Call::Save { label }),
         4 => (label(), 0i64..4).prop_map(|(label, time)| Call::SaveAt { label, time }),
-        20 => Just(Call::Begun),
-        20 => Just(Call::Complete),
+        6 => Just(Call::Begun),
+        6 => Just(Call::Complete),
         3 => Just(Call::NotComplete),
         1 => Just(Call::AbortSave),
         2 => Just(Call::QuerySave),
-        8 => prop_oneof![8 => label(), 1 => Just(2)].prop_map(|label| Call::Restore { label }),
-        20 => Just(Call::RestoreComplete),
+        16 => prop_oneof![8 => label(), 1 => Just(2)].prop_map(|label| Call::Restore { label }),
+        6 => Just(Call::RestoreComplete),
         2 => Just(Call::RestoreNotComplete),
         1 => Just(Call::AbortRestore),
         2 => Just(Call::QueryRestore),
         2 => Just(Call::Resign),
         1 => Just(Call::Lose),
-        6 => (0usize..2, prop::bool::weighted(0.1))
+        6 => (federate_type(), prop::bool::weighted(0.05))
             .prop_map(|(federate_type, more)| Call::Join { federate_type, more }),
         2 => Just(Call::Regulate),
         1 => Just(Call::Constrain),
         3 => Just(Call::DisableConstrained),
-        2 => prop::bool::weighted(0.3).prop_map(|on| Call::Fail { on }),
+        2 => prop::bool::weighted(0.2).prop_map(|on| Call::Fail { on }),
         4 => any::<u8>().prop_map(|service| Call::Other { service: service.into() }),
     ]
 }
 
 fn op() -> impl Strategy<Value = Op> {
-    (0usize..4, call()).prop_map(|(federate, call)| Op { federate, call })
+    (0usize..4, prop::bool::weighted(0.7), call()).prop_map(|(federate, onward, call)| Op {
+        federate,
+        onward,
+        call,
+    })
 }
 
 struct Run {
@@ -154,7 +164,9 @@ fn agrees(outcome: Refused, expected: Expected) -> bool {
 /// Compares the services with the protocol. Returns all callbacks.
 fn compare(ops: &[Op]) -> Result<Vec<String>, TestCaseError> {
     let (mut run, mut spec, mut all) = (Run::new(), Spec::new(), Vec::new());
-    for (step, &Op { federate: at, call }) in ops.iter().enumerate() {
+    for (step, &Op { federate, onward, call }) in ops.iter().enumerate() {
+        let next = if onward { spec.next_step(federate) } else { None };
+        let (at, call) = next.unwrap_or((federate, call));
         if !spec.settles(at, call) {
             continue;
         }
@@ -185,7 +197,7 @@ proptest! {
 
     #[test]
     fn saves_and_restores_follow_the_protocol(
-        joins in proptest::collection::vec(0usize..2, 2..=4),
+        joins in proptest::collection::vec(federate_type(), 2..=4),
         ops in proptest::collection::vec(op(), 120),
     ) {
         compare(&joins_first(&joins, &ops))?;
@@ -193,7 +205,11 @@ proptest! {
 }
 
 fn joins_first(joins: &[usize], ops: &[Op]) -> Vec<Op> {
-    let join = |(federate, &federate_type)| Op { federate, call: Call::Join { federate_type, more: false } };
+    let join = |(federate, &federate_type)| Op {
+        federate,
+        onward: false,
+        call: Call::Join { federate_type, more: false },
+    };
     joins.iter().enumerate().map(join).chain(ops.iter().copied()).collect()
 }
 
@@ -201,7 +217,7 @@ fn joins_first(joins: &[usize], ops: &[Op]) -> Vec<Op> {
 #[test]
 fn random_saves_and_restores_end_in_every_way() {
     let mut runner = TestRunner::deterministic();
-    let strategy = (proptest::collection::vec(0usize..2, 2..=4), proptest::collection::vec(op(), 120));
+    let strategy = (proptest::collection::vec(federate_type(), 2..=4), proptest::collection::vec(op(), 120));
     let mut reached = BTreeMap::<String, u32>::new();
     for _ in 0..200 {
         let (joins, ops) = strategy.new_tree(&mut runner).expect("a case").current();

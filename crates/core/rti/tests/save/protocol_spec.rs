@@ -3,6 +3,7 @@
 //! Federates do not advance here: all are at time 0, and regulating ones have lookahead 1. A timed
 //! save therefore waits for as long as a federate is time-constrained.
 
+use crate::words::pick;
 use hla::Exception::{self, *};
 use hla::api::{SERVICES, Service};
 use hla::handle::FederateHandle;
@@ -142,6 +143,19 @@ impl Spec {
     /// Whether a save or a restore is under way.
     pub(crate) fn is_busy(&self) -> bool {
         !matches!(self.phase, Phase::Idle)
+    }
+
+    /// A step towards the end of the save or restore that is under way, by one of the federates that
+    /// are still to take one.
+    pub(crate) fn next_step(&self, number: usize) -> Option<(usize, Call)> {
+        let (progress, steps) = match &self.phase {
+            Phase::Idle => return None,
+            Phase::Saving { progress, .. } => (progress, [Call::Begun, Call::Complete]),
+            Phase::Restoring { progress, .. } => (progress, [Call::RestoreComplete; 2]),
+        };
+        let open: Vec<_> = progress.iter().filter(|(_, progress)| **progress != Progress::Answered).collect();
+        let (at, progress) = pick(&open, number)?;
+        Some((**at, steps[usize::from(**progress == Progress::Begun)]))
     }
 
     /// Whether the facts settle what the call does now.
