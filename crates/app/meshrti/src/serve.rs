@@ -6,7 +6,7 @@ use std::time::Duration;
 use node::config::network::{LinkEntry, LinkTls, StatePlace, Topology};
 use node::config::{ListenAddress, Network, Tls};
 use node::link::{LinkListen, LinkUrl, MulticastUrl};
-use node::{Config, DEFAULT_STATE_DIRECTORY, Node, StateError, StateFile};
+use node::{Config, DEFAULT_SAVES_DIRECTORY, DEFAULT_STATE_DIRECTORY, Node, StateError, StateFile};
 use tracing::{info, warn};
 
 use crate::signals::Signals;
@@ -197,6 +197,9 @@ fn configuration(args: &Args, job: Option<&mpi::Job>) -> Result<Config, Failure>
         }
         None => Config::default(),
     };
+    if config.federation.saves == StatePlace::Default {
+        config.federation.saves = StatePlace::Directory(DEFAULT_SAVES_DIRECTORY.into());
+    }
     if let Some(name) = &args.name {
         config.name.clone_from(name);
         if let Some(network) = &mut config.network {

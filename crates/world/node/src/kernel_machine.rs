@@ -4,14 +4,17 @@ use base::{Moment, NodeKey, Seed};
 use bytes::{Bytes, BytesMut};
 use fedpro::server::{ConnId, Transmit};
 use kernel::{
-    FomSource, GroupFrame, Kernel, LinkId, LinkTarget, LinkTerms, Multicast, NetworkConfig, TopologyKind,
+    FomSource, GroupFrame, Kernel, LinkId, LinkTarget, LinkTerms, Multicast, NetworkConfig, NoSaves,
+    SaveStore, TopologyKind,
 };
+use std::sync::Arc;
 
 use crate::config::network::{DropFirst, NetworkPlan, PlanError, PlannedLink, Topology};
 use crate::config::{AutomaticResign, Config, ConfigError, Network};
 use crate::fom_files::FomFiles;
 use crate::machine::{Input, Machine, Output};
 use crate::machine_memory::machine_memory;
+use crate::saves::SaveFolder;
 use crate::state::{self, StateError, StateFile};
 use crate::url::MulticastUrl;
 use srmp::frames::FRAME_BYTES;
@@ -63,6 +66,14 @@ pub fn kernel_with(config: &Config, file: Option<&StateFile>) -> Result<Kernel, 
             network.kept = state::kept(file)?;
             Ok(Kernel::in_network(Moment::ZERO, settings(config)?, network, source)?)
         }
+    }
+}
+
+/// The place for saved federation executions.
+fn saves(config: &Config) -> Arc<dyn SaveStore> {
+    match config.federation.saves.directory() {
+        Some(directory) => Arc::new(SaveFolder::new(directory)),
+        None => Arc::new(NoSaves),
     }
 }
 
@@ -154,6 +165,7 @@ fn settings(config: &Config) -> Result<kernel::Config, ConfigError> {
         queue_bytes_max: config.limits.queue,
         federations_max: config.limits.federations,
         automatic_resign: resign_action(config.federation.automatic_resign),
+        saves: saves(config),
         fom: rti::FomLimits {
             module_bytes: config.fom.module,
             call_bytes: config.fom.call,

@@ -32,6 +32,7 @@ pub mod link;
 mod link_tasks;
 mod machine;
 mod machine_memory;
+mod saves;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -41,4 +42,5 @@ pub use config::{Config, ConfigError};
 pub use driver::{Background, Machine, Node, NodeStats, runtime, start};
 pub use fom_files::{FOM_FILE_BYTES_MAX, FomFileError, FomFiles};
 pub use kernel_machine::{KernelError, kernel, kernel_with};
+pub use saves::{DEFAULT_SAVES_DIRECTORY, SaveFolder};
 pub use state::{DEFAULT_STATE_DIRECTORY, StateError, StateFile};

@@ -117,25 +117,33 @@ impl StateFile {
     /// The disk did not accept it. Either the old record or the new state is stored.
     pub fn store(&self, image: Option<&[u8]>) -> io::Result<()> {
         match image {
-            Some(image) => {
-                let fresh = self.path.with_extension("network.new");
-                let mut file = File::create(&fresh)?;
-                file.write_all(image)?;
-                file.sync_all()?;
-                drop(file);
-                std::fs::rename(&fresh, &self.path)?;
-            }
+            Some(image) => replace(&self.path, image),
             None => match std::fs::remove_file(&self.path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => sync_directory(&self.directory),
             },
         }
-        sync_directory(&self.directory)
     }
 }
 
+/// Replaces the content of a file in a way that survives a power cut: it holds either the old content
+/// or the new one. The new one is written to a file beside it, whose name ends in `.new`.
+///
+/// # Errors
+/// The disk did not accept it.
+pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut fresh = path.as_os_str().to_owned();
+    fresh.push(".new");
+    let mut file = File::create(&fresh)?;
+    file.write_all(content)?;
+    file.sync_all()?;
+    drop(file);
+    std::fs::rename(&fresh, path)?;
+    path.parent().map_or(Ok(()), sync_directory)
+}
+
 /// Syncs a folder. A rename is on the disk only after that.
-fn sync_directory(directory: &Path) -> io::Result<()> {
+pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
 }
 
@@ -150,7 +158,7 @@ pub(crate) fn kept(file: Option<&StateFile>) -> Result<Kept, StateError> {
 
 /// The file name for a node's name: letters, digits, `-`, `_` and inner dots are kept, and
 /// everything else is written as `%XX`.
-fn stem(name: &str) -> String {
+pub(crate) fn stem(name: &str) -> String {
     let mut stem = String::new();
     for (at, octet) in name.bytes().enumerate() {
         match octet {

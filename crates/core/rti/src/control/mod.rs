@@ -310,8 +310,7 @@ impl ControlPlane {
                 Ok(self.execution_mut(execution)?.reach_save(number, federates, last))
             }
             Command::BeginSave { execution, federate } => {
-                self.execution_of(execution, federate)?.begin_save(federate)?;
-                Ok(Vec::new())
+                self.execution_of(execution, federate)?.begin_save(federate)
             }
             Command::CompleteSave { execution, federate, success } => {
                 self.execution_of(execution, federate)?.complete_save(federate, success)

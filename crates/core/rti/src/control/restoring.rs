@@ -200,6 +200,21 @@ impl Federation {
         }
     }
 
+    /// Whether a federate may complete its restore.
+    ///
+    /// # Errors
+    /// `RestoreNotRequested`.
+    pub(crate) fn check_restoring(&self, federate: FederateHandle) -> Result<(), RtiError> {
+        let step = self.begun().and_then(|begun| begun.steps.get(&federate));
+        match step.is_some_and(|step| !step.answered) {
+            true => Ok(()),
+            false => {
+                let text = "this federate has no restore to complete";
+                Err(RtiError::new(Exception::RestoreNotRequested, text))
+            }
+        }
+    }
+
     /// Federate Restore Complete, or Not Complete (4.31). Returns whether the restore is over with
     /// success.
     fn complete_restore(
@@ -207,14 +222,12 @@ impl Federation {
         federate: FederateHandle,
         success: bool,
     ) -> Result<(Vec<Event>, bool), RtiError> {
-        let step = self.begun_mut().and_then(|begun| begun.steps.get_mut(&federate));
-        let Some(step) = step.filter(|step| !step.answered) else {
-            let text = "this federate has no restore to complete";
-            return Err(RtiError::new(Exception::RestoreNotRequested, text));
-        };
-        step.answered = true;
-        if let Some(begun) = self.begun_mut().filter(|_| !success) {
-            begun.failure.get_or_insert(Failure::Reported);
+        self.check_restoring(federate)?;
+        if let Some(begun) = self.begun_mut() {
+            begun.steps.get_mut(&federate).into_iter().for_each(|step| step.answered = true);
+            if !success {
+                begun.failure.get_or_insert(Failure::Reported);
+            }
         }
         Ok(self.review_restore())
     }

@@ -252,21 +252,49 @@ impl Federation {
         events
     }
 
-    /// Federate Save Begun (4.21).
-    pub(super) fn begin_save(&mut self, federate: FederateHandle) -> Result<(), RtiError> {
+    fn step(&self, federate: FederateHandle) -> Option<Step> {
+        self.saves.current.as_ref()?.steps.get(&federate).copied()
+    }
+
+    fn set_step(&mut self, federate: FederateHandle, to: Step) {
         let steps = self.saves.current.as_mut().map(|save| &mut save.steps);
-        match steps.and_then(|steps| steps.get_mut(&federate)) {
-            Some(step @ Step::Instructed) => *step = Step::Saving,
-            Some(_) => {
-                let text = "this federate has begun its save already";
-                return Err(RtiError::new(Exception::SaveNotInitiated, text));
-            }
-            None => {
-                let text = "this federate was not told to save";
-                return Err(RtiError::new(Exception::SaveNotInitiated, text));
-            }
+        if let Some(step) = steps.and_then(|steps| steps.get_mut(&federate)) {
+            *step = to;
         }
-        Ok(())
+    }
+
+    /// Whether a federate may begin its save.
+    ///
+    /// # Errors
+    /// `SaveNotInitiated`.
+    pub(crate) fn check_instructed(&self, federate: FederateHandle) -> Result<(), RtiError> {
+        let text = match self.step(federate) {
+            Some(Step::Instructed) => return Ok(()),
+            Some(_) => "this federate has begun its save already",
+            None => "this federate was not told to save",
+        };
+        Err(RtiError::new(Exception::SaveNotInitiated, text))
+    }
+
+    /// Federate Save Begun (4.21).
+    pub(super) fn begin_save(&mut self, federate: FederateHandle) -> Result<Vec<Event>, RtiError> {
+        self.check_instructed(federate)?;
+        self.set_step(federate, Step::Saving);
+        Ok(Vec::new())
+    }
+
+    /// Whether a federate may complete its save.
+    ///
+    /// # Errors
+    /// `FederateHasNotBegunSave`.
+    pub(crate) fn check_saving(&self, federate: FederateHandle) -> Result<(), RtiError> {
+        let text = match self.step(federate) {
+            Some(Step::Saving) => return Ok(()),
+            Some(Step::Answered) => "this federate has completed its save already",
+            Some(Step::Instructed) => "federateSaveBegun comes first",
+            None => "this federate was not told to save",
+        };
+        Err(RtiError::new(Exception::FederateHasNotBegunSave, text))
     }
 
     /// Federate Save Complete, or Not Complete (4.22).
@@ -275,23 +303,10 @@ impl Federation {
         federate: FederateHandle,
         success: bool,
     ) -> Result<Vec<Event>, RtiError> {
-        let save = self.saves.current.as_mut();
-        let Some((step, failure)) =
-            save.and_then(|save| Some((save.steps.get_mut(&federate)?, &mut save.failure)))
-        else {
-            let text = "this federate was not told to save";
-            return Err(RtiError::new(Exception::FederateHasNotBegunSave, text));
-        };
-        if *step != Step::Saving {
-            let text = match step {
-                Step::Answered => "this federate has completed its save already",
-                _ => "federateSaveBegun comes first",
-            };
-            return Err(RtiError::new(Exception::FederateHasNotBegunSave, text));
-        }
-        *step = Step::Answered;
-        if !success {
-            failure.get_or_insert(Failure::Reported);
+        self.check_saving(federate)?;
+        self.set_step(federate, Step::Answered);
+        if let Some(save) = self.saves.current.as_mut().filter(|_| !success) {
+            save.failure.get_or_insert(Failure::Reported);
         }
         Ok(self.review_save())
     }

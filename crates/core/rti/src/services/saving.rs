@@ -34,12 +34,14 @@ impl Serve for RequestFederationSaveWithTimeRequest {
     }
 }
 
-/// Services that only propose a command with these fields.
+/// Services that propose a command with these fields, after a check. A federate knows no more than its
+/// node has applied, so it gets the exception at once.
 macro_rules! proposals {
-    ($($request:ident => $command:ident { $($field:ident: $value:expr),* };)+) => {$(
+    ($($request:ident => $check:ident $command:ident { $($field:ident: $value:expr),* };)+) => {$(
         impl Serve for $request {
             fn serve(self, mut context: Context<'_>) -> Served<()> {
                 let (execution, federate) = (context.objects.id, context.federate);
+                context.federation().$check(federate)?;
                 context.propose::<Self>(Command::$command { execution, federate, $($field: $value),* })
             }
         }
@@ -47,13 +49,25 @@ macro_rules! proposals {
 }
 
 proposals! {
-    FederateSaveBegunRequest => BeginSave {};
-    FederateSaveCompleteRequest => CompleteSave { success: true };
-    FederateSaveNotCompleteRequest => CompleteSave { success: false };
-    AbortFederationSaveRequest => AbortSave {};
-    FederateRestoreCompleteRequest => CompleteRestore { success: true };
-    FederateRestoreNotCompleteRequest => CompleteRestore { success: false };
-    AbortFederationRestoreRequest => AbortRestore {};
+    FederateSaveBegunRequest => check_instructed BeginSave {};
+    FederateSaveCompleteRequest => check_saving CompleteSave { success: true };
+    FederateSaveNotCompleteRequest => check_saving CompleteSave { success: false };
+    FederateRestoreCompleteRequest => check_restoring CompleteRestore { success: true };
+    FederateRestoreNotCompleteRequest => check_restoring CompleteRestore { success: false };
+}
+
+impl Serve for AbortFederationSaveRequest {
+    fn serve(self, mut context: Context<'_>) -> Served<()> {
+        let (execution, federate) = (context.objects.id, context.federate);
+        context.propose::<Self>(Command::AbortSave { execution, federate })
+    }
+}
+
+impl Serve for AbortFederationRestoreRequest {
+    fn serve(self, mut context: Context<'_>) -> Served<()> {
+        let (execution, federate) = (context.objects.id, context.federate);
+        context.propose::<Self>(Command::AbortRestore { execution, federate })
+    }
 }
 
 impl Serve for RequestFederationRestoreRequest {

@@ -29,6 +29,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use carrier::ServerTls;
+use network::StatePlace;
 use serde::Deserialize;
 
 pub use access::{Access, Authorizer, Kerberos, Permission, Tokens, read_policy};
@@ -231,6 +232,10 @@ pub struct Federation {
     /// The automatic resign directive of their federates, at any node, unless the FOM modules set
     /// one. Default `NoAction`, the standard's.
     pub automatic_resign: AutomaticResign,
+    /// The place for the images of saved federation executions: a folder, or `"none"`. A relative
+    /// folder is relative to the configuration file. Default: the folder `meshrti-saves` for
+    /// `meshrti serve`, and none for other programs.
+    pub saves: StatePlace,
 }
 
 /// How the objects of a lost federate are disposed of. The values have the names of the standard
@@ -313,7 +318,10 @@ impl Config {
         for directory in &mut config.fom.directories {
             *directory = base.join(&directory);
         }
-        if let Some(Network { state: network::StatePlace::Directory(directory), .. }) = &mut config.network {
+        if let Some(Network { state: StatePlace::Directory(directory), .. }) = &mut config.network {
+            *directory = base.join(&directory);
+        }
+        if let StatePlace::Directory(directory) = &mut config.federation.saves {
             *directory = base.join(&directory);
         }
         if let Some(Network { tls, .. }) = &mut config.network {

@@ -136,6 +136,14 @@ fn a_directive_has_one_of_the_standards_names() {
 }
 
 #[test]
+fn saves_have_a_folder_or_no_place() {
+    let saves = |text: &str| Config::parse(text, "x.toml").unwrap().federation.saves;
+    assert_eq!(saves(""), StatePlace::Default);
+    assert_eq!(saves("[federation]\nsaves = \"none\""), StatePlace::Nowhere);
+    assert_eq!(saves("[federation]\nsaves = \"/var/saves\""), StatePlace::Directory("/var/saves".into()));
+}
+
+#[test]
 fn encryption_needs_a_certificate() {
     let text = error("listen = [\"tls://*\"]");
     assert!(text.contains("`tls://*:15165` encrypts, and [tls] has no certificate and key for it"), "{text}");
