@@ -34,7 +34,7 @@ pub(super) fn bytes(text: &str) -> Bytes {
     Bytes::copy_from_slice(text.as_bytes())
 }
 
-fn modules(modules: &[(&str, &str)]) -> Option<api::FomModuleSet> {
+pub(super) fn modules(modules: &[(&str, &str)]) -> Option<api::FomModuleSet> {
     let file = |&(name, content): &(&str, &str)| {
         let file = api::FileFomModule { name: name.to_owned(), content: bytes(content) };
         api::FomModule { fom_module: Some(api::fom_module::FomModule::File(file)) }
@@ -89,7 +89,7 @@ impl Fed {
         })
     }
 
-    pub(super) fn parameters(&self, pairs: &str) -> Option<api::ParameterHandleValueMap> {
+    pub(crate) fn parameters(&self, pairs: &str) -> Option<api::ParameterHandleValueMap> {
         let pair = |pair: &str| {
             let (name, value) = pair.split_once('=').expect("name=value");
             api::ParameterHandleValue { parameter_handle: Some(self.parameter(name)), value: bytes(value) }

@@ -127,6 +127,46 @@ pub(crate) fn regions(switches: &[&str]) -> String {
     ))
 }
 
+/// The module of the tests with everything at once: that with [`regions`], with the directed
+/// interactions `D{x} ⊃ D.K{y}` of [`main`]. `t` and all interactions
+/// but `B` have time-stamp order.
+pub(crate) fn everything(switches: &[&str]) -> String {
+    let reliable = |name| attribute(name, "HLAreliable", "Receive");
+    let directed = |name| format!("<directedInteraction><name>{name}</name></directedInteraction>");
+    let special = format!(
+        "<objectClass><name>S</name>{}{}{}</objectClass>",
+        available(&["Z"]),
+        directed("HLAinteractionRoot.D.K"),
+        reliable("c")
+    );
+    let classes = format!(
+        "<objectClass><name>C</name>{}{}{}{}{}{special}</objectClass>\
+         <objectClass><name>E</name>{}{}</objectClass>",
+        available(&["X", "Y"]),
+        directed("HLAinteractionRoot.D"),
+        reliable("a"),
+        attribute("b", "HLAbestEffort", "Receive"),
+        attribute("t", "HLAreliable", "TimeStamp"),
+        available(&["X", "Z"]),
+        reliable("e"),
+    );
+    let special = interaction("J", "q", "HLAreliable", &available(&["Z"]));
+    let timed = interaction("I", "p", "HLAreliable", &(available(&["X", "Y"]) + &special));
+    let aimed = interaction("D", "x", "HLAreliable", &interaction("K", "y", "HLAreliable", ""));
+    let timed = (timed + &aimed).replace("<order>Receive</order>", "<order>TimeStamp</order>");
+    let interactions = [timed, interaction("B", "r", "HLAbestEffort", "")];
+    let dimensions =
+        [dimension("X", 100, "Excluded"), dimension("Y", 50, "[0..10)"), dimension("Z", 20, "Excluded")];
+    module(&format!(
+        "<objects><objectClass><name>HLAobjectRoot</name>{classes}</objectClass></objects>\
+         <interactions><interactionClass><name>HLAinteractionRoot</name>{}</interactionClass></interactions>\
+         <dimensions>{}</dimensions>{}{UPDATE_RATES}",
+        interactions.concat(),
+        dimensions.concat(),
+        on(switches)
+    ))
+}
+
 /// A module of the 2010 edition, in which dimensions belong to attributes: the class `C{a,b,n}` has X
 /// for a, Y for b and none for n.
 pub(crate) fn regions_of_2010() -> String {

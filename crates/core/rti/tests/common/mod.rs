@@ -14,6 +14,7 @@ pub(crate) mod fom;
 mod lookups;
 pub(crate) mod mom;
 mod regions;
+pub(crate) mod save;
 mod show;
 mod time;
 
@@ -54,6 +55,8 @@ pub(crate) struct Inner {
     /// For an RTI that is one node of many: its key and the log of commands.
     pub(crate) log: Option<(NodeKey, Log)>,
     pub(crate) applied: usize,
+    /// Whether jobs wait.
+    pub(crate) hold_jobs: bool,
 }
 
 /// The commands of all nodes in their common order.
@@ -76,6 +79,7 @@ impl World {
             last_call: 0,
             log: None,
             applied: 0,
+            hold_jobs: false,
         })))
     }
 
@@ -165,16 +169,20 @@ impl World {
 impl Inner {
     pub(crate) fn commit_all(&mut self) -> Vec<rti::Completion> {
         let mut completions = Vec::new();
-        while let Some(job) = self.rti.poll_job() {
-            completions.extend(self.rti.finish_job(self.now, job.run()));
-        }
-        while let Some(proposal) = self.rti.poll_proposal() {
-            self.catch_up(usize::MAX);
-            if let Some((key, log)) = &self.log {
-                log.borrow_mut().push((*key, proposal.to_bytes()));
-                self.applied += 1;
+        loop {
+            let job = if self.hold_jobs { None } else { self.rti.poll_job() };
+            if let Some(job) = job {
+                completions.extend(self.rti.finish_job(self.now, job.run()));
+            } else if let Some(proposal) = self.rti.poll_proposal() {
+                self.catch_up(usize::MAX);
+                if let Some((key, log)) = &self.log {
+                    log.borrow_mut().push((*key, proposal.to_bytes()));
+                    self.applied += 1;
+                }
+                completions.extend(self.rti.commit(self.now, proposal));
+            } else {
+                break;
             }
-            completions.extend(self.rti.commit(self.now, proposal));
         }
         completions.iter().for_each(|completion| self.rti.note_completion(completion));
         completions

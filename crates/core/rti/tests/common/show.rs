@@ -23,6 +23,7 @@ impl Inner {
             .or_else(|| self.of_classes(&callback))
             .or_else(|| of_time(&callback))
             .or_else(|| self.of_federations(&callback))
+            .or_else(|| self.of_saves(&callback))
             .unwrap_or_else(|| format!("{callback:?}"))
     }
 
@@ -283,7 +284,7 @@ impl Inner {
         conveyed.map_or(String::new(), regions)
     }
 
-    fn federate(&self, handle: Option<FederateHandle>) -> String {
+    pub(super) fn federate(&self, handle: Option<FederateHandle>) -> String {
         let handle = handle.unwrap_or_default();
         if !handle.is_valid() {
             return "RTI".to_owned();
@@ -374,7 +375,7 @@ fn order((sent, received): (i32, i32), retraction: Option<MessageRetractionHandl
     }
 }
 
-fn integer(time: Option<&api::LogicalTime>) -> i64 {
+pub(super) fn integer(time: Option<&api::LogicalTime>) -> i64 {
     let time = time.expect("a callback of time management has a time");
     i64::from_be_bytes(time.data[..].try_into().expect("eight octets"))
 }
