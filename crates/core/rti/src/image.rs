@@ -6,7 +6,7 @@
 use crate::control::{FederationImage, NodeId};
 use crate::delivery::ArrivalImage;
 use crate::object::image::{InstanceImage, ObjectsImage, RestoredInstances};
-use crate::time::{ClockImage, RestoredClocks};
+use crate::time::{RestoredClocks, TimeImage};
 use base::Digest;
 use hla::handle::FederateHandle;
 use hla::time::TimeKind;
@@ -22,16 +22,18 @@ const VERSION: u8 = 1;
 /// The arrivals that were withheld from federates.
 pub(crate) type Held = Vec<(FederateHandle, Vec<ArrivalImage>)>;
 
+/// How often attributes of the management object model are updated, and the time to the next update.
+pub(crate) type Periods = Vec<(FederateHandle, Duration, Duration)>;
+
 /// See the module.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Image {
     pub(crate) federation: FederationImage,
     pub(crate) objects: ObjectsImage,
     pub(crate) instances: Vec<InstanceImage>,
-    pub(crate) clocks: Vec<ClockImage>,
+    pub(crate) time: TimeImage,
     pub(crate) held: Held,
-    /// How often attributes of the management object model are updated.
-    pub(crate) periods: Vec<(FederateHandle, Duration)>,
+    pub(crate) periods: Periods,
 }
 
 /// An image whose parts are ready to be used.
@@ -41,7 +43,7 @@ pub(crate) struct Restored {
     pub(crate) instances: RestoredInstances,
     pub(crate) clocks: RestoredClocks,
     pub(crate) held: Held,
-    pub(crate) periods: Vec<(FederateHandle, Duration)>,
+    pub(crate) periods: Periods,
 }
 
 fn fingerprint(body: &[u8]) -> [u8; 8] {
@@ -91,10 +93,10 @@ impl Restored {
     /// # Errors
     /// They are none, for people.
     pub(crate) fn read(octets: &[u8], node: NodeId, kind: TimeKind) -> Result<Self, String> {
-        let Image { federation, objects, instances, clocks, held, periods } = Image::decode(octets)?;
+        let Image { federation, objects, instances, time, held, periods } = Image::decode(octets)?;
         let mut restored = RestoredInstances::default();
         instances.into_iter().for_each(|instance| restored.add(instance, node));
-        let clocks = RestoredClocks::read(clocks, kind).map_err(|error| error.details.into_owned())?;
+        let clocks = RestoredClocks::read(time, kind).map_err(|error| error.details.into_owned())?;
         Ok(Self { federation, objects, instances: restored, clocks, held, periods })
     }
 }

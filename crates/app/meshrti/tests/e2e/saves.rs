@@ -6,7 +6,7 @@ use federate::Callback;
 use federate::hla::Exception;
 
 use crate::common::server::Folder;
-use crate::common::{Member, Server, create_and_join, member_of, options, soon};
+use crate::common::{Member, Server, create_and_join, eventually, member_of, options, soon};
 
 const LABEL: &str = "before the attack";
 
@@ -134,7 +134,8 @@ async fn an_image_that_cannot_be_restored_is_refused_with_the_reason() {
     let server = server(folder.path());
     let mut blue = member_of(&server, "Range", "Blue").await;
     assert!(!request_restore(&mut blue).await);
-    assert!(server.log().contains("nothing was saved under this label"), "{}", server.log());
+    eventually("the log has the reason", || server.log().contains("nothing was saved under this label"))
+        .await;
     save(&mut [&mut blue]).await;
     let file = folder.path().join("Range").join("before%20the%20attack.save");
     let mut image = std::fs::read(&file).expect("the file has this name");
@@ -142,16 +143,13 @@ async fn an_image_that_cannot_be_restored_is_refused_with_the_reason() {
     image[middle] ^= 1;
     std::fs::write(&file, &image).unwrap();
     assert!(!request_restore(&mut blue).await);
-    assert!(server.log().contains("it is damaged"), "{}", server.log());
+    eventually("the log has the reason", || server.log().contains("it is damaged")).await;
     image[middle] ^= 1;
     std::fs::write(&file, &image).unwrap();
     let _red = member_of(&server, "Range", "Red").await;
     assert!(!request_restore(&mut blue).await);
-    assert!(
-        server.log().contains("1 federates of type `e2e` were saved, and 2 are joined"),
-        "{}",
-        server.log()
-    );
+    let why = "1 federates of type `e2e` were saved, and 2 are joined";
+    eventually("the log has the reason", || server.log().contains(why)).await;
 }
 
 /// A file is in the place of the folder.
@@ -169,6 +167,6 @@ async fn a_federation_that_cannot_be_stored_is_not_saved() {
         _ => None,
     };
     assert_eq!(blue.until("the end", reason).await, "RTI_UNABLE_TO_SAVE");
-    assert!(server.log().contains("in the way"), "{}", server.log());
+    eventually("the log has the reason", || server.log().contains("in the way")).await;
     blue.registers().await;
 }

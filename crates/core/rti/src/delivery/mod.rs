@@ -385,6 +385,12 @@ impl Delivery {
         dropped
     }
 
+    /// Callbacks that wait for a client, without messages in time-stamp order.
+    pub(crate) fn waiting(&self, client: ClientId) -> usize {
+        let (messages, _) = self.pipes.queued(client).unwrap_or_default();
+        messages + self.held.get(&client).map_or(0, Inbox::len)
+    }
+
     /// Messages and bytes that wait for a client.
     pub(crate) fn queued(&self, client: ClientId) -> (usize, usize) {
         let (messages, bytes) = self.pipes.queued(client).unwrap_or_default();

@@ -2,7 +2,7 @@
 //! regions, instances with their owners, and negotiations about ownership.
 //!
 //! An image is taken while nobody may change anything and no work in slices is left. It leaves out
-//! what follows from the rest or begins anew: interest, indices, update rate reduction, moments.
+//! what follows from the rest: interest, indices. Moments are kept as the time that has passed since.
 
 use super::counters::Counters;
 use super::deletion::Deletion;
@@ -11,11 +11,13 @@ use super::instance::{AttributeState, Cursor, Instance, Instances};
 use super::known::KnownBy;
 use super::objects::Objects;
 use super::ownership::{NegotiationsImage, OffersImage, RequestsImage};
+use super::reduction::{Reduction, ReductionImage};
 use super::regions::{Distribution, UpdateRegions};
 use crate::control::management::is_managed;
 use crate::control::{NodeId, PublishedClass};
 use crate::effect::Effects;
 use crate::proposal::CallerId;
+use base::Moment;
 use hla::RtiError;
 use hla::api::OrderType;
 use hla::fom::Fdd;
@@ -49,6 +51,7 @@ struct FederateImage {
     interaction_preferences: BTreeMap<InteractionClassHandle, PreferenceImage>,
     distribution: Distribution,
     counters: Counters,
+    reduction: ReductionImage,
 }
 
 /// Everything but the instances.
@@ -68,14 +71,36 @@ pub(crate) struct ObjectsImage {
 /// An instance.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct InstanceImage {
-    pub(super) handle: ObjectInstanceHandle,
-    pub(super) class: ObjectClassHandle,
-    pub(super) name: Box<str>,
-    pub(super) producer: FederateHandle,
-    pub(super) registrar: NodeId,
-    pub(super) attributes: Box<[AttributeState]>,
-    pub(super) known: KnownBy,
-    pub(super) regions: Option<Box<UpdateRegions>>,
+    handle: ObjectInstanceHandle,
+    class: ObjectClassHandle,
+    name: Box<str>,
+    producer: FederateHandle,
+    registrar: NodeId,
+    attributes: Box<[AttributeState]>,
+    known: KnownBy,
+    regions: Option<Box<UpdateRegions>>,
+}
+
+impl Instance {
+    /// Its image in a saved federation execution.
+    pub(super) fn image(&self) -> InstanceImage {
+        InstanceImage {
+            handle: self.handle,
+            class: self.class,
+            name: self.name.clone(),
+            producer: self.producer,
+            registrar: self.registrar,
+            attributes: self.attributes.clone(),
+            known: self.known.clone(),
+            regions: self.update_regions.clone(),
+        }
+    }
+
+    /// The instance of an image.
+    pub(super) fn from_image(image: InstanceImage, home: NodeId) -> Self {
+        let InstanceImage { handle, class, name, producer, registrar, attributes, known, regions } = image;
+        Self { handle, class, name, producer, registrar, home, attributes, known, update_regions: regions }
+    }
 }
 
 impl InstanceImage {
@@ -145,7 +170,7 @@ fn restored_preference((transportation, in_time): PreferenceImage) -> Preference
 }
 
 impl FederateImage {
-    fn of(federate: &Federate) -> Self {
+    fn of(federate: &Federate, now: Moment) -> Self {
         Self {
             handle: federate.handle,
             switches: federate.switches,
@@ -171,10 +196,11 @@ impl FederateImage {
                 .collect(),
             distribution: federate.distribution.clone(),
             counters: federate.counters.clone(),
+            reduction: federate.reduction.image(now),
         }
     }
 
-    fn restore(self, session: &RestoredSession) -> Federate {
+    fn restore(self, session: &RestoredSession, now: Moment) -> Federate {
         let mut federate = Federate::new(self.handle, session.caller, session.client, self.switches);
         federate.objects_max = session.objects_max;
         federate.constrained = self.constrained;
@@ -194,6 +220,7 @@ impl FederateImage {
             interactions.map(|(of, how)| (of, restored_preference(how))).collect();
         federate.distribution = self.distribution;
         federate.counters = self.counters;
+        federate.reduction = Reduction::of_image(self.reduction, now);
         federate
     }
 
@@ -229,10 +256,10 @@ impl ObjectsImage {
 
 impl Objects {
     /// The image, without the instances.
-    pub(crate) fn image(&self) -> ObjectsImage {
+    pub(crate) fn image(&self, now: Moment) -> ObjectsImage {
         ObjectsImage {
             rates: self.rates.iter().map(|rate| rate.designator.clone()).collect(),
-            federates: self.federates.values().map(FederateImage::of).collect(),
+            federates: self.federates.values().map(|federate| FederateImage::of(federate, now)).collect(),
             deletions: self.deletions.clone(),
             offers: self.offers.image(),
             negotiations: self.negotiations.image(),
@@ -271,14 +298,15 @@ impl Objects {
         restored.with_regions.into_iter().for_each(|instance| self.index_regions(instance));
         restored.unowned.into_iter().for_each(|instance| self.count_unowned(instance));
         self.deletions = image.deletions;
-        self.offers.take_image(image.offers);
+        self.offers.take_image(&image.offers);
         self.negotiations.take_image(image.negotiations, effects.now);
         self.requests.take_image(image.requests, effects.now);
         self.has_associated = image.has_associated;
         self.abandoned = image.abandoned;
         for federate in image.federates {
             if let Some(session) = sessions.get(&federate.handle) {
-                self.take_federate(effects, federate.restore(session));
+                let now = effects.now;
+                self.take_federate(effects, federate.restore(session, now));
             }
         }
     }

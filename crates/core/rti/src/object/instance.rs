@@ -1,7 +1,6 @@
 //! Object instances: their attributes with the owners, and the federates that know them.
 
 use super::federate::RateId;
-use super::image::InstanceImage;
 pub(crate) use super::known::Known;
 use super::known::KnownBy;
 use super::regions::{RegionIndex, UpdateRegions};
@@ -85,7 +84,7 @@ pub(crate) struct Instance {
     /// The node that orders its changes. [`Instances::set_home`] changes it.
     pub(crate) home: NodeId,
     /// All attributes of the class, indexed by slot (`ObjectClass::slot`).
-    attributes: Box<[AttributeState]>,
+    pub(super) attributes: Box<[AttributeState]>,
     pub(super) known: KnownBy,
     /// `None`: all attributes have the default region, as they nearly always do.
     pub(super) update_regions: Option<Box<UpdateRegions>>,
@@ -113,26 +112,6 @@ impl Instance {
             known,
             update_regions: None,
         }
-    }
-
-    /// Its image in a saved federation execution.
-    pub(super) fn image(&self) -> InstanceImage {
-        InstanceImage {
-            handle: self.handle,
-            class: self.class,
-            name: self.name.clone(),
-            producer: self.producer,
-            registrar: self.registrar,
-            attributes: self.attributes.clone(),
-            known: self.known.clone(),
-            regions: self.update_regions.clone(),
-        }
-    }
-
-    /// The instance of an image.
-    pub(super) fn from_image(image: InstanceImage, home: NodeId) -> Self {
-        let InstanceImage { handle, class, name, producer, registrar, attributes, known, regions } = image;
-        Self { handle, class, name, producer, registrar, home, attributes, known, update_regions: regions }
     }
 
     /// A replica of another node's instance that no federate here knows yet.

@@ -17,7 +17,22 @@ pub(crate) struct Reduction {
     review_beyond: usize,
 }
 
+/// The image of a reduction in a saved federation execution: how long ago the values passed.
+pub(crate) type ReductionImage = BTreeMap<(ObjectInstanceHandle, AttributeHandle), Duration>;
+
 impl Reduction {
+    pub(crate) fn image(&self, now: Moment) -> ReductionImage {
+        self.last.iter().map(|(&attribute, &last)| (attribute, now.since(last))).collect()
+    }
+
+    /// The reduction of an image that is restored now.
+    pub(crate) fn of_image(image: ReductionImage, now: Moment) -> Self {
+        // A node that has just started knows no earlier moment than its start.
+        let before = |ago| Moment::ZERO + now.since(Moment::ZERO).saturating_sub(ago);
+        let last = image.into_iter().map(|(attribute, ago)| (attribute, before(ago)));
+        Self { last: last.collect(), review_beyond: 0 }
+    }
+
     /// Whether `interval` has passed since the last value of the attribute. If so, `now` becomes the
     /// time of the last one.
     ///

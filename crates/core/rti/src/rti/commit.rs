@@ -231,6 +231,31 @@ impl Rti {
                     execution.settle(&mut self.shared);
                 }
             }
+            Event::PublishersChanged { execution, node, class, on } => {
+                if self.shared.peers.active {
+                    self.with(execution, |execution, shared| {
+                        execution.time.streams_changed();
+                        execution
+                            .replicate(shared, |r, context| r.publishers_changed(context, node, class, on));
+                        execution.settle(shared);
+                    });
+                }
+            }
+            Event::SaveScheduled { .. }
+            | Event::SaveInitiated { .. }
+            | Event::SaveAnswered { .. }
+            | Event::SaveEnded { .. }
+            | Event::RestoreRequested { .. }
+            | Event::RestoreAnswered { .. }
+            | Event::RestoreBegun { .. }
+            | Event::Restored { .. }
+            | Event::NotRestored { .. } => self.take_event_of_saves(event),
+        }
+    }
+
+    /// Takes an event about a save or a restore.
+    fn take_event_of_saves(&mut self, event: Event) {
+        match event {
             Event::SaveScheduled { execution } => self.save_scheduled(execution),
             Event::SaveInitiated { execution, label, time, to } => {
                 self.save_initiated(execution, label, time, &to);
@@ -246,16 +271,7 @@ impl Rti {
             Event::RestoreBegun { execution, label, to } => self.restore_begun(execution, &label, to),
             Event::Restored { from, to, assignment } => self.take_restored(from, to, &assignment),
             Event::NotRestored { execution, to, reason } => self.not_restored(execution, &to, reason),
-            Event::PublishersChanged { execution, node, class, on } => {
-                if self.shared.peers.active {
-                    self.with(execution, |execution, shared| {
-                        execution.time.streams_changed();
-                        execution
-                            .replicate(shared, |r, context| r.publishers_changed(context, node, class, on));
-                        execution.settle(shared);
-                    });
-                }
-            }
+            other => debug_assert!(false, "{other:?} has nothing to do with saves"),
         }
     }
 

@@ -241,7 +241,7 @@ impl Execution {
         let Some(known) = objects.federates.get(&federate) else { return Values::new() };
         let deletable =
             || objects.deletable_by(federate).iter().map(|(_, count)| *count as usize).sum::<usize>();
-        let waiting = shared.delivery.queued(known.client).0.saturating_sub(time.queued(federate).0);
+        let waiting = shared.delivery.waiting(known.client);
         let mut here = Local { federate: known, time, waiting, deletable: &deletable };
         of_node.into_iter().filter_map(|(at, of)| Some(value(at, here.value(of)?))).collect()
     }

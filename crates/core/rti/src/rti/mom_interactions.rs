@@ -10,6 +10,7 @@ use super::execution::Execution;
 use super::shared::{OnBehalf, Shared};
 use crate::control::{Command, Federation, NodeId, PublishedClass};
 use crate::effect::{Asked, Change, MomRequest};
+use crate::image::Periods;
 use crate::mom::{
     InstanceCounts, MessageCounts, MomInteraction, Parameters, Policy, Report, SERVICES, Unusable, report,
 };
@@ -142,7 +143,8 @@ impl Execution {
         match kind {
             MomInteraction::SetTiming => {
                 let seconds = parameters.number("HLAreportPeriod")?;
-                self.set_period(shared, target, Duration::from_secs(seconds.into()));
+                let period = Duration::from_secs(seconds.into());
+                self.set_period(shared, target, period, period);
                 Ok(Vec::new())
             }
             MomInteraction::SetExceptionReporting => {
@@ -285,15 +287,31 @@ impl Execution {
         }
     }
 
-    /// Sets how often the attributes of a federate here are updated; zero: never.
-    pub(super) fn set_period(&mut self, shared: &mut Shared, federate: FederateHandle, period: Duration) {
+    /// How often the attributes of federates here are updated, and the time to the next update.
+    pub(super) fn periods(&self, shared: &Shared) -> Periods {
+        let left = |federate| {
+            let at = shared.timers.get(Timer::Report(self.id(), federate));
+            at.map_or(Duration::ZERO, |at| at.since(shared.now))
+        };
+        self.mom.periods.iter().map(|(&federate, &period)| (federate, period, left(federate))).collect()
+    }
+
+    /// Sets how often the attributes of a federate here are updated, and the time to the first update;
+    /// zero: never.
+    pub(super) fn set_period(
+        &mut self,
+        shared: &mut Shared,
+        federate: FederateHandle,
+        period: Duration,
+        first: Duration,
+    ) {
         let timer = Timer::Report(self.id(), federate);
         if period.is_zero() {
             self.mom.periods.remove(&federate);
             shared.timers.clear(timer);
         } else {
             self.mom.periods.insert(federate, period);
-            shared.timers.set(timer, shared.now + period);
+            shared.timers.set(timer, shared.now + first);
         }
     }
 

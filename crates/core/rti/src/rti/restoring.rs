@@ -49,8 +49,8 @@ impl Execution {
             let states = objects.federates.values();
             mom.told = states.map(|f| (f.handle, Reportable::of(f, time.state(f.handle)))).collect();
         }
-        for (federate, period) in periods {
-            self.set_period(shared, federate, period);
+        for (federate, period, left) in periods {
+            self.set_period(shared, federate, period, left);
         }
         self.settle(shared);
         for &federate in sessions.keys() {

@@ -242,15 +242,17 @@ impl Rti {
         };
         let Some((label, number)) = federation.storing() else { return };
         let Capture { instances, last_instances, .. } = *capture;
+        let now = self.shared.now;
+        execution.time.set_now(now);
         let delivery = &self.shared.delivery;
         let held = execution.objects.federates.values();
         let image = Image {
             federation: federation.image(last_instances),
-            objects: execution.objects.image(),
+            objects: execution.objects.image(now),
             instances,
-            clocks: execution.time.image(),
+            time: execution.time.image(),
             held: held.map(|federate| (federate.handle, delivery.held(federate.client))).collect(),
-            periods: execution.mom.periods.iter().map(|(&federate, &period)| (federate, period)).collect(),
+            periods: execution.periods(&self.shared),
         };
         let (name, label) = (federation.name.clone(), label.to_owned());
         let store = Arc::clone(&self.config.saves);

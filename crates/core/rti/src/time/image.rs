@@ -12,10 +12,11 @@ use hla::RtiError;
 use hla::handle::{FederateHandle, MessageRetractionHandle, TransportationTypeHandle};
 use hla::time::{LogicalTime, LogicalTimeInterval, TimeKind};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// The state of one federate in logical time. Bounds are the numbers of [`Bound::to_bits`].
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(crate) struct ClockImage {
+struct ClockImage {
     federate: FederateHandle,
     time: TimeOctets,
     /// Lookahead, floor, and the end of a former lookahead.
@@ -121,15 +122,29 @@ impl ClockImage {
     }
 }
 
+/// The image of logical time.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct TimeImage {
+    /// Of each federate that has used time management.
+    clocks: Vec<ClockImage>,
+    spent: TimesSpent,
+}
+
+/// How long federates have been in the states Time Granted and Time Advancing.
+type TimesSpent = Vec<(FederateHandle, (Duration, Duration))>;
+
 /// The clocks of an image, ready to be used.
-pub(crate) struct RestoredClocks(Vec<(FederateHandle, Clock)>);
+pub(crate) struct RestoredClocks {
+    clocks: Vec<(FederateHandle, Clock)>,
+    spent: TimesSpent,
+}
 
 impl RestoredClocks {
     /// # Errors
     /// A time or an interval is none of this kind.
-    pub(crate) fn read(clocks: Vec<ClockImage>, kind: TimeKind) -> Result<Self, RtiError> {
-        let clocks = clocks.into_iter().map(|image| Ok((image.federate, image.restore(kind)?)));
-        clocks.collect::<Result<_, RtiError>>().map(Self)
+    pub(crate) fn read(image: TimeImage, kind: TimeKind) -> Result<Self, RtiError> {
+        let clocks = image.clocks.into_iter().map(|image| Ok((image.federate, image.restore(kind)?)));
+        Ok(Self { clocks: clocks.collect::<Result<_, RtiError>>()?, spent: image.spent })
     }
 }
 
@@ -144,13 +159,18 @@ impl TimeManager {
         self.events.is_empty() && !self.has_work() && !self.clocks.values().any(is_midway)
     }
 
-    /// The state of each federate here that has used time management.
-    pub(crate) fn image(&self) -> Vec<ClockImage> {
-        self.clocks.iter().map(|(&federate, clock)| ClockImage::of(federate, clock)).collect()
+    /// The state of the federates here.
+    pub(crate) fn image(&self) -> TimeImage {
+        let clocks = self.clocks.iter().map(|(&federate, clock)| ClockImage::of(federate, clock)).collect();
+        let spent = self.spent.iter().map(|(&federate, spent)| (federate, spent.image(self.now))).collect();
+        TimeImage { clocks, spent }
     }
 
-    /// Takes over the state of an image, into a machine without federates.
-    pub(crate) fn take_image(&mut self, RestoredClocks(clocks): RestoredClocks) {
+    /// Takes over the state of an image. Its federates have joined, and none has a clock.
+    pub(crate) fn take_image(&mut self, RestoredClocks { clocks, spent }: RestoredClocks) {
+        for (federate, times) in spent {
+            self.spent.get_mut(&federate).into_iter().for_each(|spent| spent.add(times));
+        }
         for (federate, clock) in clocks {
             let takes_part = clock.constrained || clock.constraint_pending || clock.regulation.is_some();
             let flushes = clock.advancing.filter(|(service, _)| service.flushes());

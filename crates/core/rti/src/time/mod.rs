@@ -43,7 +43,7 @@ mod summary;
 mod tests;
 
 pub(crate) use advance::AdvanceService;
-pub(crate) use image::{ClockImage, RestoredClocks};
+pub(crate) use image::{RestoredClocks, TimeImage};
 pub(crate) use network::Query;
 pub(crate) use queue::{Subject, TimedMessage};
 pub(crate) use report::TimeState;

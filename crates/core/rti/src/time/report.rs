@@ -26,6 +26,21 @@ pub(super) struct Spent {
 }
 
 impl Spent {
+    /// How long it has been in each state until now, to be kept in an image.
+    pub(super) fn image(&self, now: Moment) -> (Duration, Duration) {
+        let more = now.since(self.until);
+        match self.is_advancing {
+            true => (self.granted, self.advancing + more),
+            false => (self.granted + more, self.advancing),
+        }
+    }
+
+    /// Adds the times of an image.
+    pub(super) fn add(&mut self, (granted, advancing): (Duration, Duration)) {
+        self.granted += granted;
+        self.advancing += advancing;
+    }
+
     fn new(now: Moment) -> Self {
         Self { granted: Duration::ZERO, advancing: Duration::ZERO, is_advancing: false, until: now }
     }

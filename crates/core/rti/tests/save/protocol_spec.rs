@@ -402,7 +402,7 @@ impl Spec {
     }
 
     fn request_restore(&mut self, at: usize, label: usize) {
-        let image = self.images.get(&label).filter(|image| !self.failing && image.more == self.more);
+        let image = self.images.get(&label).filter(|image| !self.failing && image.more <= self.more);
         let Some(becomes) = image.and_then(|image| self.identities(image)) else {
             self.told[at].push(format!("restoreRequestFailed({})", LABELS[label]));
             return;

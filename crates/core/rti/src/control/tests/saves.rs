@@ -157,6 +157,23 @@ impl Run {
     }
 
     fn single(&mut self, step: &Step) -> Vec<Event> {
+        let command = self.command(step);
+        let command =
+            Command::from_bytes(&command.to_bytes()).expect("commands are read as they are written");
+        let events = self.apply(command);
+        for event in &events {
+            if let Event::RestoreRequested { number, .. } = event {
+                self.requested = Some(*number);
+            }
+            if let Event::Restored { .. } = event {
+                self.check_restored();
+            }
+            *self.counts.entry(kind(event)).or_default() += 1;
+        }
+        events
+    }
+
+    fn command(&mut self, step: &Step) -> Command {
         let federation = self.plane.federation("F").expect("it is never destroyed");
         let execution = federation.id;
         let members: Vec<_> = federation.members().map(|(federate, _)| federate).collect();
@@ -164,7 +181,7 @@ impl Run {
         let scheduled = federation.scheduled_save().map(|(number, _)| number).unwrap_or_default();
         let storing = federation.storing().map(|(_, number)| number).unwrap_or_default();
         let label = "L".to_owned();
-        let command = match *step {
+        match *step {
             Step::Join(kind) => {
                 let Command::Join { federation, name, modules, known, node, host, designators, .. } = join(1)
                 else {
@@ -214,20 +231,7 @@ impl Run {
                 Command::ReserveNames { execution, federate: who(at), names, multiple: false }
             }
             Step::All { .. } => unreachable!("it is made of single steps"),
-        };
-        let command =
-            Command::from_bytes(&command.to_bytes()).expect("commands are read as they are written");
-        let events = self.apply(command);
-        for event in &events {
-            if let Event::RestoreRequested { number, .. } = event {
-                self.requested = Some(*number);
-            }
-            if let Event::Restored { .. } = event {
-                self.check_restored();
-            }
-            *self.counts.entry(kind(event)).or_default() += 1;
         }
-        events
     }
 
     /// The common part is that of the image; only the sessions of the federates are others.

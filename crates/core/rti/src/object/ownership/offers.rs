@@ -57,7 +57,7 @@ impl Offers {
         OffersImage { tags: self.tags.clone(), is_used: self.is_used }
     }
 
-    pub(crate) fn take_image(&mut self, image: OffersImage) {
+    pub(crate) fn take_image(&mut self, image: &OffersImage) {
         image.tags.iter().for_each(|(&key, tag)| self.set_tag(key, tag));
         self.is_used = image.is_used;
     }

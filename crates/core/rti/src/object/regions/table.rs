@@ -70,7 +70,9 @@ mod sorted {
         map: &HandleMap<K, V>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        map.iter().collect::<BTreeMap<_, _>>().serialize(serializer)
+        #[allow(clippy::disallowed_methods)] // they are sorted
+        let sorted: BTreeMap<_, _> = map.iter().collect();
+        sorted.serialize(serializer)
     }
 
     pub(super) fn deserialize<'de, K, V, D>(deserializer: D) -> Result<HandleMap<K, V>, D::Error>
