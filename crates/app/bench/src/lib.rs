@@ -16,6 +16,7 @@
 //! - [`joins`]: very many federates that join and leave at once;
 //! - [`objects`]: very many objects of one federate, and their effect on others;
 //! - [`ownership`]: attributes that pass from federate to federate;
+//! - [`saves`]: a federation that is saved and restored;
 //! - [`record`]: the updates of a federation that runs, to be replayed;
 //! - [`region`]: update regions and subscription regions that move;
 //! - [`kills`]: the promises of a federation over many nodes while nodes are killed;
@@ -56,6 +57,7 @@ mod process;
 pub mod record;
 pub mod region;
 mod role;
+pub mod saves;
 mod server;
 mod share;
 pub mod site;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use federate::{Callback, Federate};
-use node::config::network::Topology;
+use node::config::network::{StatePlace, Topology};
 use tokio::sync::Notify;
 
 use crate::access::server_options;
@@ -45,7 +45,8 @@ pub fn play(words: &[String]) -> Result<(), BenchError> {
         }
         ["listener", server, federation] => run(site::listen(server, federation)),
         ["floor-end", relay] => floor::far_end(relay).map_err(BenchError::system("far end of the relay")),
-        ["server"] => serve(),
+        ["server"] => serve(StatePlace::Nowhere),
+        ["server", saves] => serve(StatePlace::Directory(saves.into())),
         ["echo", server, federation] => run(spawned(play_echo(server.to_owned(), federation.to_owned()))),
         ["answerer", server, federation, way] => {
             let [server, federation, way] = [server, federation, way].map(str::to_owned);
@@ -101,9 +102,10 @@ fn run(role: impl Future<Output = Result<(), BenchError>>) -> Result<(), BenchEr
 }
 
 /// A node with the default settings, on loopback.
-fn serve() -> Result<(), BenchError> {
+fn serve(saves: StatePlace) -> Result<(), BenchError> {
     let loopback = "tcp://127.0.0.1:0".parse().expect("it is an address to listen on");
-    let config = node::Config { listen: vec![loopback], ..node::Config::default() };
+    let federation = node::config::Federation { saves, ..node::config::Federation::default() };
+    let config = node::Config { listen: vec![loopback], federation, ..node::Config::default() };
     run(async {
         let kernel = node::kernel(&config).map_err(|error| BenchError::Unusable(error.to_string()))?;
         let node = Box::pin(node::Node::bind(&config, kernel))

@@ -49,6 +49,11 @@ pub(crate) fn floor_end(relay: &str) -> Vec<String> {
     words(["floor-end", relay])
 }
 
+/// A server that keeps saved federation executions in a folder.
+pub(crate) fn saving_server(saves: &str) -> Vec<String> {
+    words(["server", saves])
+}
+
 pub(crate) fn server() -> Vec<String> {
     words(["server"])
 }

@@ -47,6 +47,17 @@ impl Server {
         Self::chain(launcher, 1).await
     }
 
+    /// Starts a server on loopback that keeps saved federation executions in a folder.
+    ///
+    /// # Errors
+    /// The system cannot start a process.
+    pub(crate) async fn saving(launcher: &Launcher, saves: &std::path::Path) -> Result<Self, BenchError> {
+        let saves = saves.display().to_string();
+        let (process, words) = launcher.start(&role::saving_server(&saves)).await?;
+        let address = words.first().cloned().unwrap_or_default();
+        Ok(Self { own: vec![process], ..Self::at(address) })
+    }
+
     /// Starts a chain of `nodes` servers on loopback that are one network: each has a link to the
     /// one before. They end when this is dropped.
     ///

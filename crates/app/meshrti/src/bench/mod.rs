@@ -12,6 +12,7 @@ mod objects;
 mod ownership;
 mod quick;
 mod region;
+mod save;
 mod site;
 pub(crate) mod size;
 mod srmp;
@@ -38,7 +39,6 @@ Examples:
   meshrti bench latency --server sim-host      the same against a server that runs somewhere
   meshrti bench mass --against paper           very many objects, beside published figures
   meshrti bench throughput --json flood.json   a flood of updates, with a report for machines
-  meshrti bench srmp                           multicast on real sockets, against bare UDP
   meshrti bench kills                          nodes that are killed and come back
 
 Without --server each benchmark starts a server of its own, in a process of its own, on loopback. The floor is measured \
@@ -77,6 +77,8 @@ enum What {
     Objects(objects::Args),
     /// Attributes that pass from federate to federate
     Ownership(ownership::Args),
+    /// A federation that is saved and restored, and what others notice
+    Save(save::Args),
     /// Updates with and without regions, and regions that move
     Region(region::Args),
     /// Grants of logical time to federates that advance in steps
@@ -132,6 +134,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         What::Joins(args) => block_on(joins::run(args)),
         What::Objects(args) => block_on(objects::run(args)),
         What::Ownership(args) => block_on(ownership::run(args)),
+        What::Save(args) => block_on(save::run(args)),
         What::Region(args) => block_on(region::run(args)),
         What::Grants(args) => block_on(grants::run(args)),
         What::Floor(args) => block_on(floor::run(args)),
