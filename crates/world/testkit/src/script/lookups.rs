@@ -1,4 +1,4 @@
-//! Calls of support services with drawn arguments, and of services that are not offered.
+//! Calls of support services with drawn arguments, and of saves without a label.
 
 use super::calls::{call, federate};
 use super::knowledge::Knowledge;
@@ -171,10 +171,11 @@ pub(super) fn set_switch(draw: &mut Draw) -> Call {
     }
 }
 
-/// A service that this RTI answers with RTIinternalError.
+/// A save or a restore without a label, which this RTI answers with RTIinternalError. Those with one
+/// have their own tests.
 pub(super) fn later(_: &Knowledge, draw: &mut Draw) -> Call {
     match draw.below(2) {
-        0 => Call::RequestFederationSaveRequest(api::RequestFederationSaveRequest { label: "s".to_owned() }),
-        _ => Call::QueryFederationSaveStatusRequest(Default::default()),
+        0 => Call::RequestFederationSaveRequest(api::RequestFederationSaveRequest::default()),
+        _ => Call::RequestFederationRestoreRequest(api::RequestFederationRestoreRequest::default()),
     }
 }

@@ -23,7 +23,7 @@ pub enum Group {
     Object,
     /// Data distribution management (clause 9).
     Distribution,
-    /// Support services (clause 10), and services that are not offered.
+    /// Support services (clause 10), and saves without a label.
     Support,
     /// Everything, over faulty connections.
     Session,
