@@ -36,9 +36,8 @@ pub(crate) struct Image {
     pub(crate) periods: Periods,
 }
 
-/// An image whose parts are ready to be used.
+/// The part of an image that the node of the federates needs, ready to be used.
 pub(crate) struct Restored {
-    pub(crate) federation: FederationImage,
     pub(crate) objects: ObjectsImage,
     pub(crate) instances: RestoredInstances,
     pub(crate) clocks: RestoredClocks,
@@ -88,16 +87,22 @@ impl Image {
 }
 
 impl Restored {
-    /// The image with these octets, for instances at home at `node` and logical time of this kind.
+    /// The common part and the node's part of an image, for instances at home at `node` and logical
+    /// time of this kind.
     ///
     /// # Errors
     /// They are none, for people.
-    pub(crate) fn read(octets: &[u8], node: NodeId, kind: TimeKind) -> Result<Self, String> {
+    pub(crate) fn read(
+        octets: &[u8],
+        node: NodeId,
+        kind: TimeKind,
+    ) -> Result<(Box<FederationImage>, Box<Self>), String> {
         let Image { federation, objects, instances, time, held, periods } = Image::decode(octets)?;
         let mut restored = RestoredInstances::default();
         instances.into_iter().for_each(|instance| restored.add(instance, node));
         let clocks = RestoredClocks::read(time, kind).map_err(|error| error.details.into_owned())?;
-        Ok(Self { federation, objects, instances: restored, clocks, held, periods })
+        let restored = Self { objects, instances: restored, clocks, held, periods };
+        Ok((Box::new(federation), Box::new(restored)))
     }
 }
 

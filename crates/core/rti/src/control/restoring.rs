@@ -129,7 +129,7 @@ impl Federation {
         if self.restore.as_ref().is_none_or(|restore| restore.number != number || restore.begun.is_some()) {
             return Vec::new();
         }
-        let assigned = self.check_one_node("a federation restore").and_then(|_| {
+        let assigned = self.check_one_node("a federation restore").and_then(|()| {
             // A save with a time may have begun while the image was read.
             self.check_idle()?;
             image.check_fits(self)?;

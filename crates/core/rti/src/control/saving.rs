@@ -4,7 +4,7 @@
 //! progress*: each federate is instructed, begins, and answers. Once all have answered, the node of
 //! the federates stores the image. The save ends with the record of that.
 
-use super::{Event, Federation, NodeId};
+use super::{Event, Federation};
 use hla::api::{SaveFailureReason, SaveStatus};
 use hla::handle::FederateHandle;
 use hla::{Exception, RtiError};
@@ -158,15 +158,13 @@ impl Federation {
     ///
     /// # Errors
     /// `RTIinternalError`.
-    pub(super) fn check_one_node(&self, what: &str) -> Result<NodeId, RtiError> {
-        let nodes = self.nodes();
-        match nodes.first() {
-            Some(&node) if nodes.len() == 1 => Ok(node),
-            _ => Err(RtiError::internal(format!(
-                "{what}: the federates of `{}` are connected to {} RTI nodes; this RTI can do so only while \
-                 all are connected to one node",
-                self.name,
-                nodes.len()
+    pub(super) fn check_one_node(&self, what: &str) -> Result<(), RtiError> {
+        match self.nodes().len() {
+            1 => Ok(()),
+            nodes => Err(RtiError::internal(format!(
+                "{what}: the federates of `{}` are connected to {nodes} RTI nodes; this RTI can do so only \
+                 while all are connected to one node",
+                self.name
             ))),
         }
     }
@@ -184,7 +182,7 @@ impl Federation {
         let execution = self.id;
         let Some(octets) = time else {
             let mut events = self.unschedule();
-            events.extend(self.initiate(Scheduled { number, label, time: [0; 8] }, None, true));
+            events.extend(self.initiate(number, label, None, true));
             return Ok(events);
         };
         self.saves.scheduled = Some(Scheduled { number, label, time: octets });
@@ -197,8 +195,13 @@ impl Federation {
         dropped.map(|_| Event::SaveScheduled { execution: self.id }).into_iter().collect()
     }
 
-    fn initiate(&mut self, save: Scheduled, time: Option<TimeOctets>, complete: bool) -> Vec<Event> {
-        let Scheduled { number, label, .. } = save;
+    fn initiate(
+        &mut self,
+        number: u64,
+        label: String,
+        time: Option<TimeOctets>,
+        complete: bool,
+    ) -> Vec<Event> {
         tracing::info!(federation = self.name, label, "federation save initiated");
         let steps = BTreeMap::new();
         self.saves.current =
@@ -240,8 +243,8 @@ impl Federation {
                 let execution = self.id;
                 return vec![Event::SaveScheduled { execution }, Event::SaveEnded { execution, to, failure }];
             }
-            let time = Some(scheduled.time);
-            events.extend(self.initiate(scheduled, time, false));
+            let Scheduled { number, label, time } = scheduled;
+            events.extend(self.initiate(number, label, Some(time), false));
         }
         let Some(save) = self.saves.current.as_mut().filter(|save| save.number == number) else {
             return events;

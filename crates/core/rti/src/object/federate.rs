@@ -178,6 +178,12 @@ impl Federate {
         self.subscriptions.get(&class)?.get(&attribute).copied()
     }
 
+    /// The number of attributes that it publishes and subscribes. Each counts once for each class.
+    pub(crate) fn declarations(&self) -> usize {
+        let subscribed: usize = self.subscriptions.values().map(|class| class.len()).sum();
+        subscribed + self.publications.values().map(|class| class.len()).sum::<usize>()
+    }
+
     /// Whether it publishes any attribute at exactly `class`.
     pub(crate) fn publishes(&self, class: ObjectClassHandle) -> bool {
         self.publications.contains_key(&class)

@@ -313,9 +313,7 @@ impl Objects {
 
     fn take_federate(&mut self, effects: &mut Effects, federate: Federate) {
         let handle = federate.handle;
-        let subscribed: usize = federate.subscriptions.values().map(|class| class.len()).sum();
-        let published: usize = federate.publications.values().map(|class| class.len()).sum();
-        self.declarations += subscribed + published;
+        self.declarations += federate.declarations();
         self.region_bytes += federate.distribution.bytes();
         let objects: Vec<_> = federate.subscriptions.keys().copied().collect();
         let interactions: Vec<_> = federate.subscribed_interactions.keys().copied().collect();

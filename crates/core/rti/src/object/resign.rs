@@ -304,9 +304,7 @@ impl Objects {
     pub(crate) fn remove_federate(&mut self, effects: &mut Effects, handle: FederateHandle) {
         let Some(federate) = self.federates.remove(&handle) else { return };
         effects.push(Effect::Time(TimeInput::Left(handle)));
-        let subscribed: usize = federate.subscriptions.values().map(|class| class.len()).sum();
-        let published: usize = federate.publications.values().map(|class| class.len()).sum();
-        self.declarations -= subscribed + published;
+        self.declarations -= federate.declarations();
         self.region_bytes -= federate.distribution.bytes();
         self.requests.remove_federate(handle);
         self.offers.remove_federate(handle);

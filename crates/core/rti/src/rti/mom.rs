@@ -152,10 +152,15 @@ impl Execution {
     /// Notes the states of the federates here, since somebody is to be told of changes.
     fn begin_telling(&mut self) {
         if !self.mom.tells() {
-            let Self { objects, time, mom, .. } = self;
-            let states = objects.federates.values();
-            mom.told = states.map(|f| (f.handle, Reportable::of(f, time.state(f.handle)))).collect();
+            self.note_states();
         }
+    }
+
+    /// Notes the states of the federates here as told.
+    pub(super) fn note_states(&mut self) {
+        let Self { objects, time, mom, .. } = self;
+        let states = objects.federates.values();
+        mom.told = states.map(|f| (f.handle, Reportable::of(f, time.state(f.handle)))).collect();
     }
 
     fn provide_of_federation(&mut self, shared: &mut Shared, federation: &Federation, provide: &Provide) {

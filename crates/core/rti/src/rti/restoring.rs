@@ -12,7 +12,6 @@ use crate::caller::Standing;
 use crate::control::management::FEDERATION_INSTANCE;
 use crate::control::{Activity, Assignment, Command, ExecutionId, Federation};
 use crate::image::Restored;
-use crate::mom::Reportable;
 use crate::object::image::RestoredSession;
 use hla::api::{self, RestoreFailureReason, callback_request::CallbackRequest as Callback};
 use hla::handle::FederateHandle;
@@ -29,7 +28,7 @@ impl Execution {
         image: Restored,
         sessions: &BTreeMap<FederateHandle, RestoredSession>,
     ) {
-        let Restored { federation: _, objects, instances, clocks, held, periods } = image;
+        let Restored { objects, instances, clocks, held, periods } = image;
         self.objects.take_image(&mut shared.effects, objects, instances, sessions);
         // Its instances are in the image. Their subscribers know them.
         self.mom.is_present = self.objects.instances.get(FEDERATION_INSTANCE).is_some();
@@ -45,9 +44,7 @@ impl Execution {
         }
         self.time.take_image(clocks);
         if self.mom.is_present {
-            let Self { objects, time, mom, .. } = self;
-            let states = objects.federates.values();
-            mom.told = states.map(|f| (f.handle, Reportable::of(f, time.state(f.handle)))).collect();
+            self.note_states();
         }
         for (federate, period, left) in periods {
             self.set_period(shared, federate, period, left);
@@ -79,7 +76,7 @@ impl Rti {
         let store = Arc::clone(&self.config.saves);
         let run = move || -> Box<dyn Any + Send> {
             let read: Read = match store.load(&name, &label) {
-                Ok(Some(octets)) => Restored::read(&octets, node, kind).map(Box::new),
+                Ok(Some(octets)) => Restored::read(&octets, node, kind),
                 Ok(None) => Err("nothing was saved under this label".to_owned()),
                 Err(why) => Err(why),
             };
@@ -91,8 +88,7 @@ impl Rti {
     /// The image of a requested restore was read.
     pub(super) fn image_read(&mut self, execution: ExecutionId, number: u64, read: Read) {
         match read {
-            Ok(image) => {
-                let federation = Box::new(image.federation.clone());
+            Ok((federation, image)) => {
                 if self.executions.contains_key(&execution) {
                     self.restored.insert(execution, (number, image));
                 }

@@ -6,7 +6,7 @@
 use super::Rti;
 use super::execution::Execution;
 use super::shared::Shared;
-use crate::control::{Activity, Command, ExecutionId, NodeId, TimeOctets};
+use crate::control::{Activity, Command, ExecutionId, FederationImage, NodeId, TimeOctets};
 use crate::image::{Image, Restored};
 use crate::mom::{FederateValue, FederationValue};
 use crate::object::image::InstanceImage;
@@ -44,8 +44,8 @@ pub(super) enum ImageWork {
     Read(ExecutionId, u64),
 }
 
-/// The outcome of reading an image.
-pub(super) type Read = Result<Box<Restored>, String>;
+/// The outcome of reading an image: its common part, and that of the node.
+pub(super) type Read = Result<(Box<FederationImage>, Box<Restored>), String>;
 
 impl Execution {
     /// Schedules the save with a time that the control plane records, or none.
@@ -164,7 +164,7 @@ impl Rti {
         }
     }
 
-    /// A save with a time was requested, replaced or dropped.
+    /// A save with a time was requested, replaced or dropped, or a save has ended.
     pub(super) fn save_scheduled(&mut self, id: ExecutionId) {
         let scheduled = self.control.execution(id).and_then(|federation| federation.scheduled_save());
         self.with(id, |execution, shared| execution.schedule_save(shared, scheduled));
@@ -217,21 +217,18 @@ impl Rti {
         };
         self.notify_directly(id, to.iter().copied(), &callback);
         self.release(id, to);
-        let scheduled = self.control.execution(id).and_then(|federation| federation.scheduled_save());
-        self.with(id, |execution, shared| execution.schedule_save(shared, scheduled));
-        self.tell_saves(id);
+        self.save_scheduled(id);
     }
 
-    /// Whether a slice of an image can be copied.
-    pub(super) fn can_capture(&self) -> bool {
-        let ready = |id: &ExecutionId| self.executions.get(id).is_some_and(Execution::is_at_rest);
-        self.shared.capturing.iter().any(ready)
+    /// The federation execution of whose image a slice can be copied.
+    pub(super) fn next_to_capture(&self) -> Option<ExecutionId> {
+        let ready = |id: &&ExecutionId| self.executions.get(id).is_some_and(Execution::is_at_rest);
+        self.shared.capturing.iter().find(ready).copied()
     }
 
     /// Copies a slice of an image. The last one is followed by a job that stores it.
     pub(super) fn capture(&mut self) {
-        let ready = |id: &&ExecutionId| self.executions.get(id).is_some_and(Execution::is_at_rest);
-        let Some(&id) = self.shared.capturing.iter().find(ready) else { return };
+        let Some(id) = self.next_to_capture() else { return };
         let Some(execution) = self.executions.get_mut(&id) else { return };
         if !execution.copy_slice() {
             return;
@@ -266,20 +263,20 @@ impl Rti {
 
     /// Takes the outcome of an [`ImageTask`]; an error: it panicked.
     pub(super) fn image_done(&mut self, work: ImageWork, outcome: Result<Box<dyn Any + Send>, String>) {
-        const NONE: &str = "the outcome is not of the kind of the task";
         match work {
             ImageWork::Store(execution, number) => {
-                let stored = outcome.and_then(|outcome| {
-                    outcome.downcast::<Result<(), String>>().map_or_else(|_| Err(NONE.to_owned()), |out| *out)
-                });
-                self.propose(Command::ImageStored { execution, number, failure: stored.err() });
+                let failure = result_of::<()>(outcome).err();
+                self.propose(Command::ImageStored { execution, number, failure });
             }
-            ImageWork::Read(execution, number) => {
-                let read = outcome.and_then(|outcome| {
-                    outcome.downcast::<Read>().map_or_else(|_| Err(NONE.to_owned()), |out| *out)
-                });
-                self.image_read(execution, number, read);
-            }
+            ImageWork::Read(execution, number) => self.image_read(execution, number, result_of(outcome)),
         }
+    }
+}
+
+/// The result of a task, as its closure has returned it.
+fn result_of<T: 'static>(outcome: Result<Box<dyn Any + Send>, String>) -> Result<T, String> {
+    match outcome?.downcast::<Result<T, String>>() {
+        Ok(result) => *result,
+        Err(_) => Err("the outcome is not of the kind of the task".to_owned()),
     }
 }

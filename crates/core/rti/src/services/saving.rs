@@ -34,8 +34,8 @@ impl Serve for RequestFederationSaveWithTimeRequest {
     }
 }
 
-/// Services that propose a command with these fields, after a check. A federate knows no more than its
-/// node has applied, so it gets the exception at once.
+/// Services that check the progress of their caller, and propose a command with these fields. The node
+/// has applied everything of which the federate was told, so it refuses a premature call at once.
 macro_rules! proposals {
     ($($request:ident => $check:ident $command:ident { $($field:ident: $value:expr),* };)+) => {$(
         impl Serve for $request {
