@@ -12,7 +12,7 @@ use std::process::Stdio;
 /// Lints, and the number of findings that core may have outside two of its crates. An index or a
 /// cast that is right stays right only as long as somebody remembers the reason.
 const MOST: [(&str, usize); 2] =
-    [("clippy::indexing_slicing", 336), ("clippy::cast_possible_truncation", 99)];
+    [("clippy::indexing_slicing", 334), ("clippy::cast_possible_truncation", 98)];
 
 /// The folder whose findings are counted, and the parts of it that are left out: network models, and
 /// the matching of regions. Their indices are places in tables of their own, which no message names.

@@ -72,6 +72,11 @@ impl NodeId {
         Self((instance.0 >> 32) as u16)
     }
 
+    /// The number that its node gave an object instance. The low half of the handle holds it.
+    pub(crate) const fn number_of(instance: ObjectInstanceHandle) -> u32 {
+        (instance.0 & u32::MAX as u64) as u32
+    }
+
     /// The least and the greatest handle of the object instances that this node registers.
     pub(crate) const fn instances(self) -> (ObjectInstanceHandle, ObjectInstanceHandle) {
         let first = (self.0 as u64) << 32;

@@ -86,8 +86,9 @@ impl Execution {
         };
         let capture = self.capture.get_or_insert_with(|| Box::new(new()));
         for image in objects.instance_images(&mut capture.cursor, COPIED_PER_SLICE) {
-            let last = capture.last_instances.entry(NodeId::of_instance(image.handle())).or_default();
-            *last = (image.handle().0 as u32).max(*last);
+            let node = NodeId::of_instance(image.handle());
+            let last = capture.last_instances.entry(node).or_default();
+            *last = NodeId::number_of(image.handle()).max(*last);
             capture.instances.push(image);
         }
         capture.cursor.is_done()

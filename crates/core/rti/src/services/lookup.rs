@@ -328,9 +328,10 @@ impl Serve for NormalizeObjectInstanceHandleRequest {
         }
         // The low half counts per node. No two of the first million instances of each of 4,096
         // nodes have the same value. Instances of the management object model have node 2,048.
+        let number = NodeId::number_of(handle);
         let (node, number) = match u32::from(NodeId::of_instance(handle).0) {
-            0 => (2_047, handle.0 as u32 & 0xf_ffff),
-            node => (node - 1, handle.0 as u32),
+            0 => (2_047, number & 0xf_ffff),
+            node => (node - 1, number),
         };
         Ok(Reply::Now(number ^ node << 20))
     }
