@@ -160,13 +160,16 @@ pub(crate) struct RestoredSession {
     pub(crate) objects_max: Option<usize>,
 }
 
-fn preference(preference: &Preference) -> PreferenceImage {
-    (preference.transportation, preference.order.map(|order| order == OrderType::Timestamp))
+fn preferences<K: Ord + Copy>(all: &BTreeMap<K, Preference>) -> BTreeMap<K, PreferenceImage> {
+    let image = |how: &Preference| (how.transportation, how.order.map(|order| order == OrderType::Timestamp));
+    all.iter().map(|(&of, how)| (of, image(how))).collect()
 }
 
-fn restored_preference((transportation, in_time): PreferenceImage) -> Preference {
+fn restored_preferences<K: Ord>(all: BTreeMap<K, PreferenceImage>) -> BTreeMap<K, Preference> {
     let order = |in_time| if in_time { OrderType::Timestamp } else { OrderType::Receive };
-    Preference { transportation, order: in_time.map(order) }
+    let restored =
+        |(transportation, in_time): PreferenceImage| Preference { transportation, order: in_time.map(order) };
+    all.into_iter().map(|(of, how)| (of, restored(how))).collect()
 }
 
 impl FederateImage {
@@ -184,16 +187,8 @@ impl FederateImage {
             subscribed_directed: federate.subscribed_directed.clone(),
             registration_on: federate.registration_on.clone(),
             interactions_on: federate.interactions_on.clone(),
-            attribute_preferences: federate
-                .attribute_preferences
-                .iter()
-                .map(|(&of, how)| (of, preference(how)))
-                .collect(),
-            interaction_preferences: federate
-                .interaction_preferences
-                .iter()
-                .map(|(&of, how)| (of, preference(how)))
-                .collect(),
+            attribute_preferences: preferences(&federate.attribute_preferences),
+            interaction_preferences: preferences(&federate.interaction_preferences),
             distribution: federate.distribution.clone(),
             counters: federate.counters.clone(),
             reduction: federate.reduction.image(now),
@@ -213,11 +208,8 @@ impl FederateImage {
         federate.subscribed_directed = self.subscribed_directed;
         federate.registration_on = self.registration_on;
         federate.interactions_on = self.interactions_on;
-        let attributes = self.attribute_preferences.into_iter();
-        federate.attribute_preferences = attributes.map(|(of, how)| (of, restored_preference(how))).collect();
-        let interactions = self.interaction_preferences.into_iter();
-        federate.interaction_preferences =
-            interactions.map(|(of, how)| (of, restored_preference(how))).collect();
+        federate.attribute_preferences = restored_preferences(self.attribute_preferences);
+        federate.interaction_preferences = restored_preferences(self.interaction_preferences);
         federate.distribution = self.distribution;
         federate.counters = self.counters;
         federate.reduction = Reduction::of_image(self.reduction, now);
