@@ -123,8 +123,18 @@ impl Objects {
             deletion.is_final = true;
             deletion.forgotten = Vec::new();
             self.append_if_home(effects, instance, StreamEvent::RemovalFinal(instance));
+            // The home no longer has the instance, and does not answer.
+            if !self.is_at_home(instance) {
+                self.end_negotiations(effects, instance);
+            }
         }
         self.end_deletion(effects, instance);
+    }
+
+    /// Whether the home of an instance, another node, has removed it, although federates here have not
+    /// come to the time of the deletion.
+    pub(super) fn is_gone_at_home(&self, instance: ObjectInstanceHandle) -> bool {
+        self.deletions.get(&instance).is_some_and(|deletion| deletion.is_final) && !self.is_at_home(instance)
     }
 
     /// Removes a deleted instance once its deletion is final and all federates have forgotten it.

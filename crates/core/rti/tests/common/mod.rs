@@ -57,6 +57,10 @@ pub(crate) struct Inner {
     pub(crate) applied: usize,
     /// Whether jobs wait.
     pub(crate) hold_jobs: bool,
+    /// For calls that wait for other nodes: lets some time pass in the network.
+    pub(crate) patience: Option<Rc<dyn Fn()>>,
+    /// The calls that have ended meanwhile.
+    pub(crate) completed: Vec<rti::Completion>,
 }
 
 /// The commands of all nodes in their common order.
@@ -80,6 +84,8 @@ impl World {
             log: None,
             applied: 0,
             hold_jobs: false,
+            patience: None,
+            completed: Vec::new(),
         })))
     }
 
@@ -184,6 +190,7 @@ impl Inner {
                 break;
             }
         }
+        completions.extend(std::iter::from_fn(|| self.rti.poll_completion()));
         completions.iter().for_each(|completion| self.rti.note_completion(completion));
         completions
     }
@@ -242,7 +249,25 @@ impl Fed {
             inner.rti.handle_timeout(now);
         }
         inner.take_callbacks();
-        answer.expect("a call is answered once its proposals are committed")
+        let patience = inner.patience.clone().filter(|_| answer.is_none());
+        drop(inner);
+        patience
+            .and_then(|patience| self.wait(call, &*patience))
+            .or(answer)
+            .expect("a call is answered once its proposals are committed")
+    }
+
+    /// Waits for the answer of other nodes to a call.
+    fn wait(&self, call: CallId, patience: &dyn Fn()) -> Option<Result<Answer, RtiError>> {
+        /// Each lets 10 ms pass.
+        const TURNS_MAX: usize = 2_000;
+        (0..TURNS_MAX).find_map(|_| {
+            patience();
+            let mut inner = self.world.0.borrow_mut();
+            let ended = inner.completed.pop()?;
+            assert_eq!((ended.caller, ended.call), (self.caller, call), "nobody else waits");
+            Some(ended.answer)
+        })
     }
 
     /// The callbacks to this federate since the last call, in order.

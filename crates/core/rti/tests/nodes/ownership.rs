@@ -191,3 +191,26 @@ fn a_change_of_delivery_outlives_the_home() -> Refused {
     cluster.assert_converged();
     Ok(())
 }
+
+/// The home has removed the instance, since nobody there waits for the time of its deletion. A has yet to
+/// come to that time.
+#[test]
+fn a_call_about_an_instance_that_its_home_has_removed_is_answered() -> Refused {
+    under_faults(|faults, seed| {
+        let (mut cluster, [a, _, c], x) = federation(faults, seed)?;
+        a.constrain()?;
+        c.regulate(1)?;
+        cluster.settle();
+        assert_eq!(c.delete_at(x, 5), Ok(true));
+        c.tar(20)?;
+        cluster.settle();
+        assert!(cluster.instances(2).is_empty(), "C can no longer retract the deletion");
+        a.skip();
+        a.acquire_if_available(x, &["a"], "")?;
+        a.unpublish_class("C")?;
+        a.tar(6)?;
+        cluster.settle();
+        assert_eq!(a.callbacks(), ["remove(3:1, C, t=5, TSO)", "granted(6)"]);
+        Ok(())
+    })
+}

@@ -352,9 +352,13 @@ impl Objects {
         mut request: OwnershipRequest,
         call: Option<OwnershipCall>,
     ) {
+        let instance = request.instance;
         request.number = self.requests.next_number();
         self.requests.wait(request.clone(), call);
-        self.send_request(effects, request);
+        match self.is_gone_at_home(instance) {
+            true => self.end_negotiations(effects, instance),
+            false => self.send_request(effects, request),
+        }
     }
 
     /// Sends a request to the home of the instance. If this node is the home, or about to become
