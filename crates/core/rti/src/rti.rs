@@ -61,8 +61,10 @@ pub struct Rti {
     control: ControlPlane,
     executions: BTreeMap<ExecutionId, Execution>,
     callers: BTreeMap<CallerId, Caller>,
-    /// Images that are being restored, with the numbers of the requests.
+    /// Parts of images that are being restored, with the numbers of the requests.
     restored: BTreeMap<ExecutionId, (u64, Box<Restored>)>,
+    /// The number of proposals of each execution that have not had their turn.
+    unsettled: BTreeMap<ExecutionId, usize>,
     /// Calls that wait for the outcome of a proposal.
     waiting: BTreeMap<CallerId, CallId>,
     jobs: Jobs,
@@ -87,6 +89,7 @@ impl Rti {
             shared: Shared::new(&config),
             executions: BTreeMap::new(),
             restored: BTreeMap::new(),
+            unsettled: BTreeMap::new(),
             callers: BTreeMap::new(),
             waiting: BTreeMap::new(),
             jobs: Jobs::default(),

@@ -30,6 +30,8 @@ mod ownership;
 #[allow(dead_code)] // a part of it is used here
 #[path = "model/run.rs"]
 mod run;
+#[path = "nodes/save.rs"]
+mod save;
 #[path = "model/spec.rs"]
 mod spec;
 #[path = "model/steer.rs"]

@@ -2,6 +2,9 @@
 
 mod common;
 
+#[allow(dead_code)] // a part of it is used here
+#[path = "nodes/cluster.rs"]
+mod cluster;
 #[path = "save/declare.rs"]
 mod declare;
 #[path = "save/edge.rs"]
@@ -40,6 +43,8 @@ mod region;
 mod resume;
 #[path = "save/run.rs"]
 mod run;
+#[path = "save/spread.rs"]
+mod spread;
 #[path = "save/storing.rs"]
 mod storing;
 #[path = "save/time.rs"]

@@ -59,20 +59,21 @@ pub fn kernel(config: &Config) -> Result<Kernel, KernelError> {
 pub fn kernel_with(config: &Config, file: Option<&StateFile>) -> Result<Kernel, KernelError> {
     let source = Box::new(FomFiles::new(&config.fom));
     match &config.network {
-        None => Ok(Kernel::new(settings(config)?, source)),
+        None => Ok(Kernel::new(settings(config, None)?, source)),
         Some(network) => {
             let suffix = u16::try_from(getrandom::u32()? >> 16).unwrap_or_default();
-            let mut network = network_settings(&config.network_name(suffix), network)?;
+            let name = config.network_name(suffix);
+            let mut network = network_settings(&name, network)?;
             network.kept = state::kept(file)?;
-            Ok(Kernel::in_network(Moment::ZERO, settings(config)?, network, source)?)
+            Ok(Kernel::in_network(Moment::ZERO, settings(config, Some(&name))?, network, source)?)
         }
     }
 }
 
-/// The place for saved federation executions.
-fn saves(config: &Config) -> Arc<dyn SaveStore> {
+/// The place for saved federation executions of the node with this name, if it is one of a network.
+fn saves(config: &Config, node: Option<&str>) -> Arc<dyn SaveStore> {
     match config.federation.saves.directory() {
-        Some(directory) => Arc::new(SaveFolder::new(directory)),
+        Some(directory) => Arc::new(SaveFolder::new(directory, node)),
         None => Arc::new(NoSaves),
     }
 }
@@ -135,7 +136,7 @@ fn clock_millis() -> Option<u64> {
 }
 
 /// The part of a configuration that concerns the kernel.
-fn settings(config: &Config) -> Result<kernel::Config, ConfigError> {
+fn settings(config: &Config, node: Option<&str>) -> Result<kernel::Config, ConfigError> {
     let policy = config.access.read_policy()?;
     // A session takes from the federate's queue only enough to keep its socket busy, because
     // callbacks can be dropped only in the queue. The session's own limit leaves room for the
@@ -165,7 +166,7 @@ fn settings(config: &Config) -> Result<kernel::Config, ConfigError> {
         queue_bytes_max: config.limits.queue,
         federations_max: config.limits.federations,
         automatic_resign: resign_action(config.federation.automatic_resign),
-        saves: saves(config),
+        saves: saves(config, node),
         fom: rti::FomLimits {
             module_bytes: config.fom.module,
             call_bytes: config.fom.call,

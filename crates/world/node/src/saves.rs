@@ -1,4 +1,5 @@
-//! Saved federation executions as files: `DIR/FEDERATION/LABEL.save`.
+//! Saved federation executions as files: `DIR/FEDERATION/LABEL.save`, or `LABEL@NODE.save` for a node of
+//! a network, so that several can share a folder.
 //!
 //! A new image is written beside the old one, synced, and renamed over it. Then the folder is synced.
 //! After a power cut at any time, the file holds either the old image or the new one.
@@ -22,12 +23,16 @@ const STEM_MAX: usize = 255 - ".save.new".len();
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SaveFolder {
     directory: PathBuf,
+    /// The end of the names of files, before their extension.
+    end: String,
 }
 
 impl SaveFolder {
-    /// The folder at this path, which need not exist yet.
-    pub fn new(directory: impl Into<PathBuf>) -> Self {
-        Self { directory: directory.into() }
+    /// The folder at this path, which need not exist yet. `node`: the name of the node whose parts it
+    /// keeps, if it is one of a network.
+    pub fn new(directory: impl Into<PathBuf>, node: Option<&str>) -> Self {
+        let end = node.map_or_else(String::new, |node| format!("@{}", stem(node)));
+        Self { directory: directory.into(), end }
     }
 
     /// The file of a save.
@@ -35,14 +40,14 @@ impl SaveFolder {
     /// # Errors
     /// The name of the federation execution or the label is too long for a file name.
     pub fn file(&self, federation: &str, label: &str) -> Result<PathBuf, String> {
-        let folder = name("name of the federation execution", federation)?;
-        let file = name("label", label)?;
+        let folder = name("name of the federation execution", federation, "")?;
+        let file = name("label", label, &self.end)?;
         Ok(self.directory.join(folder).join(format!("{file}.save")))
     }
 }
 
-fn name(what: &str, text: &str) -> Result<String, String> {
-    let stem = stem(text);
+fn name(what: &str, text: &str, end: &str) -> Result<String, String> {
+    let stem = stem(text) + end;
     match stem.len() {
         0..=STEM_MAX => Ok(stem),
         long => Err(format!(
@@ -97,7 +102,7 @@ mod tests {
     #[test]
     fn the_last_image_under_a_label_is_read_again() {
         let folder = Folder::new("last");
-        let saves = SaveFolder::new(&folder.0);
+        let saves = SaveFolder::new(&folder.0, None);
         assert_eq!(saves.load("F", "L"), Ok(None), "the folder does not exist");
         saves.store("F", "L", b"first").unwrap();
         saves.store("F", "other", b"other").unwrap();
@@ -112,9 +117,11 @@ mod tests {
 
     #[test]
     fn names_never_leave_the_folder() {
-        let saves = SaveFolder::new("saves");
+        let saves = SaveFolder::new("saves", None);
         assert_eq!(saves.file("a/b", "../x").unwrap(), Path::new("saves/a%2Fb/%2E.%2Fx.save"));
         assert_eq!(saves.file("..", "é").unwrap(), Path::new("saves/%2E./%C3%A9.save"));
+        let part = SaveFolder::new("saves", Some("site/A"));
+        assert_eq!(part.file("F", "L@x").unwrap(), Path::new("saves/F/L%40x@site%2FA.save"));
         let why = saves.file("F", &"x".repeat(300)).unwrap_err();
         assert!(why.contains("label is too long") && why.contains("300 octets"), "{why}");
     }
@@ -124,7 +131,7 @@ mod tests {
         let folder = Folder::new("blocked");
         fs::create_dir_all(&folder.0).unwrap();
         fs::write(folder.0.join("F"), "a file").unwrap();
-        let saves = SaveFolder::new(&folder.0);
+        let saves = SaveFolder::new(&folder.0, None);
         let why = saves.store("F", "L", b"image").unwrap_err();
         assert!(why.contains("/F: "), "{why}");
     }

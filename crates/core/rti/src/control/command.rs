@@ -1,12 +1,12 @@
 //! Commands: changes of the control plane.
 
-use super::{ExecutionId, FederationImage, NodeId, TimeOctets};
+use super::{Channels, ExecutionId, FederationImage, NodeId, TimeOctets};
 use crate::modules::ModuleText;
 use base::NodeKey;
 use hla::api::ResignAction;
 use hla::handle::{FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A publication of a node. Nodes find each other at this granularity.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -223,10 +223,13 @@ pub enum Command {
         execution: ExecutionId,
         /// The number of the save.
         number: u64,
+        /// The node.
+        node: NodeId,
         /// The federates.
         federates: BTreeSet<FederateHandle>,
-        /// All constrained federates have come to it: the others are told as well.
-        last: bool,
+        /// All constrained federates of the node have come to it. Once that is so at all nodes, the other
+        /// federates are told as well.
+        all: bool,
     },
     /// Federate Save Begun (4.21).
     BeginSave {
@@ -251,12 +254,39 @@ pub enum Command {
         /// The federate that requests it.
         federate: FederateHandle,
     },
-    /// The image of a save is on a disk, or could not be stored.
-    ImageStored {
+    /// A node has nothing left to do before it copies its part of an image, and its channels to the
+    /// others are as given.
+    AtRest {
         /// The federation execution.
         execution: ExecutionId,
         /// The number of the save.
         number: u64,
+        /// The node.
+        node: NodeId,
+        /// How much it has sent and received.
+        channels: Box<Channels>,
+    },
+    /// A node has copied its part of an image.
+    PartCopied {
+        /// The federation execution.
+        execution: ExecutionId,
+        /// The number of the save.
+        number: u64,
+        /// The node.
+        node: NodeId,
+        /// A fingerprint of the octets of the part.
+        digest: u64,
+        /// The greatest number of an instance in it, by the node that registered the instance.
+        last_instances: BTreeMap<NodeId, u32>,
+    },
+    /// The part of a node is on a disk, or could not be copied or stored.
+    PartStored {
+        /// The federation execution.
+        execution: ExecutionId,
+        /// The number of the save.
+        number: u64,
+        /// The node.
+        node: NodeId,
         /// The reason why it could not be stored.
         failure: Option<String>,
     },
@@ -287,12 +317,16 @@ pub enum Command {
         /// The reason.
         why: String,
     },
-    /// A node cannot rebuild its part of an image.
-    FailRestore {
+    /// A node has read its part of an image.
+    PartRead {
         /// The federation execution.
         execution: ExecutionId,
         /// The number of the request.
         number: u64,
+        /// The node.
+        node: NodeId,
+        /// The reason why it cannot use that part.
+        failure: Option<String>,
     },
     /// Federate Restore Complete, or Not Complete (4.31).
     CompleteRestore {

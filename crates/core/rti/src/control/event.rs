@@ -172,8 +172,18 @@ pub enum Event {
         /// The federates.
         to: BTreeSet<FederateHandle>,
     },
-    /// All federates have saved: the node that they are connected to stores the image.
+    /// All federates have saved: nodes report when they have nothing left to do.
     SaveAnswered {
+        /// The federation execution.
+        execution: ExecutionId,
+    },
+    /// Nothing is on its way between the nodes any longer: each copies its part of the image.
+    SaveDrained {
+        /// The federation execution.
+        execution: ExecutionId,
+    },
+    /// The parts of all nodes are known: each stores its own one.
+    PartsCopied {
         /// The federation execution.
         execution: ExecutionId,
     },

@@ -326,6 +326,7 @@ impl Federation {
 
     /// Resigns all federates of a node that is gone, and forgets its publications.
     pub(super) fn remove_node(&mut self, node: NodeId) -> Vec<Event> {
+        let takes_part = self.nodes_of_image().contains(&node);
         self.publishers.retain(|_, nodes| {
             nodes.remove(&node);
             !nodes.is_empty()
@@ -335,7 +336,16 @@ impl Federation {
         self.watchers.retain(|(_, watcher)| *watcher != node);
         let here = self.members.iter().filter(|(_, member)| member.node == node);
         let gone: Vec<_> = here.map(|(&federate, _)| federate).collect();
-        let events = gone.into_iter().flat_map(|federate| self.leave(federate, None)).collect();
+        let had_federates = !gone.is_empty();
+        let mut events: Vec<_> = gone.into_iter().flat_map(|federate| self.leave(federate, None)).collect();
+        if let Some((number, _)) = self.scheduled_save() {
+            events.extend(self.reach_save(number, (node, false), BTreeSet::new()));
+        }
+        // The loss of federates fails a save or a restore as soon as the others have answered.
+        if !had_federates {
+            events.extend(takes_part.then(|| self.lose_node_of_save()).into_iter().flatten());
+            events.extend(self.lose_node_of_restore(node));
+        }
         if self.time_home == Some(node) {
             self.time_home = self.nodes().first().copied();
         }

@@ -1,15 +1,25 @@
 //! The common part of the image of a saved federation execution: what the control plane records.
 
-use super::{Federation, Member, NameTable, NodeId, SyncPoints};
+use super::saving::Parts;
+use super::{Federation, Member, NameTable, NodeId, PublishedClass, SyncPoints};
 use base::Digest;
 use hla::RtiError;
 use hla::fom::Module;
 use hla::handle::FederateHandle;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A module of an object model, by its name and a fingerprint of its text.
 type ModuleMark = (String, u64);
+
+/// The part of an image that one node stores.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct PartMark {
+    /// The name of the node; empty for one without a network.
+    pub(crate) name: String,
+    /// A fingerprint of its octets.
+    pub(crate) digest: u64,
+}
 
 /// See the module.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -29,6 +39,10 @@ pub struct FederationImage {
     pub(super) auto_provide: bool,
     /// The greatest number of an instance that each node has registered.
     pub(super) last_instances: BTreeMap<NodeId, u32>,
+    /// The parts that nodes store, by the numbers that these nodes had.
+    pub(crate) parts: BTreeMap<NodeId, PartMark>,
+    /// The classes that these nodes published.
+    pub(super) publishers: BTreeMap<PublishedClass, BTreeSet<NodeId>>,
 }
 
 fn mark(module: &Module) -> ModuleMark {
@@ -38,11 +52,14 @@ fn mark(module: &Module) -> ModuleMark {
 }
 
 impl Federation {
-    /// Its part of an image. `last_instances`: the greatest number of an instance, by the node that
-    /// registered it.
-    pub(crate) fn image(&self, last_instances: BTreeMap<NodeId, u32>) -> FederationImage {
+    /// The common part of the image that is being stored.
+    pub(crate) fn image(&self) -> Option<FederationImage> {
+        Some(self.image_with(self.stored_parts()?))
+    }
+
+    pub(super) fn image_with(&self, Parts { marks, last_instances }: &Parts) -> FederationImage {
         let mut all = self.last_instances.clone();
-        for (node, last) in last_instances {
+        for (&node, &last) in last_instances {
             let known = all.entry(node).or_default();
             *known = last.max(*known);
         }
@@ -57,6 +74,8 @@ impl Federation {
             names: self.names.clone(),
             auto_provide: self.auto_provide,
             last_instances: all,
+            parts: marks.clone(),
+            publishers: self.publishers.clone(),
         }
     }
 

@@ -76,8 +76,8 @@ pub(crate) const fn octet_bytes(octets: usize) -> usize {
 }
 
 impl Command {
-    /// The one federation execution whose memory the command may change.
-    pub(super) fn concerned(&self) -> Option<ExecutionId> {
+    /// The one federation execution that the command changes, if it exists already and keeps its id.
+    pub(crate) fn concerned(&self) -> Option<ExecutionId> {
         match *self {
             Self::Resign { execution, .. }
             | Self::RegisterSync { execution, .. }
@@ -95,15 +95,17 @@ impl Command {
             | Self::BeginSave { execution, .. }
             | Self::CompleteSave { execution, .. }
             | Self::AbortSave { execution, .. }
-            | Self::ImageStored { execution, .. }
+            | Self::AtRest { execution, .. }
+            | Self::PartCopied { execution, .. }
+            | Self::PartStored { execution, .. }
             | Self::RequestRestore { execution, .. }
             | Self::BeginRestore { execution, .. }
             | Self::RefuseRestore { execution, .. }
-            | Self::FailRestore { execution, .. }
             | Self::AbortRestore { execution, .. }
             | Self::SetResignDirective { execution, .. } => Some(execution),
             // The restored federation execution has another id.
             Self::CompleteRestore { .. }
+            | Self::PartRead { .. }
             | Self::Create { .. }
             | Self::Destroy { .. }
             | Self::Join { .. }

@@ -6,6 +6,7 @@
 //! changes with every update. A total order of the commands, made by a single node or by a
 //! replicated log, keeps all copies equal.
 
+mod channels;
 mod command;
 mod difference;
 mod event;
@@ -22,6 +23,8 @@ mod snapshot;
 mod sync;
 mod wire;
 
+pub use channels::Channels;
+pub(crate) use channels::InLanes;
 pub use command::{Command, PublishedClass};
 pub use event::Event;
 pub(crate) use federation::{FEDERATION_BYTES, MEMBER_BYTES};
@@ -30,7 +33,7 @@ pub use image::FederationImage;
 pub(crate) use memory::{model_bytes_of, octet_bytes};
 pub use names::NameTable;
 pub use nodes::NodeRecord;
-pub(crate) use restoring::Assignment;
+pub(crate) use restoring::{Assignment, Placement, placed};
 pub(crate) use saving::Activity;
 pub use saving::TimeOctets;
 pub use snapshot::DecodedSnapshot;
@@ -66,6 +69,10 @@ impl NodeId {
     /// No node: the home of the instances of the management object model, which every node makes by
     /// itself.
     pub(crate) const RTI: Self = Self(0);
+
+    /// No node: the home of instances that are deleted, in a restored federation execution that has no
+    /// part of their home. No network comes to have this number of nodes.
+    pub(crate) const GONE: Self = Self(u16::MAX);
 
     /// The node that registered an object instance. The high half of the handle holds it.
     pub const fn of_instance(instance: ObjectInstanceHandle) -> Self {
@@ -174,7 +181,12 @@ impl ControlPlane {
             Command::Join { node, .. }
             | Command::Publishes { node, .. }
             | Command::SetTimeHome { node, .. }
-            | Command::Watch { node, .. } => Some(node),
+            | Command::Watch { node, .. }
+            | Command::ReachSave { node, .. }
+            | Command::AtRest { node, .. }
+            | Command::PartCopied { node, .. }
+            | Command::PartStored { node, .. }
+            | Command::PartRead { node, .. } => Some(node),
             _ => None,
         };
         if !self.nodes.is_network() {
@@ -311,8 +323,8 @@ impl ControlPlane {
             Command::RequestSave { execution, federate, label, time } => {
                 self.execution_of(execution, federate)?.request_save(label, time)
             }
-            Command::ReachSave { execution, number, federates, last } => {
-                Ok(self.execution_mut(execution)?.reach_save(number, federates, last))
+            Command::ReachSave { execution, number, node, federates, all } => {
+                Ok(self.execution_mut(execution)?.reach_save(number, (node, all), federates))
             }
             Command::BeginSave { execution, federate } => {
                 self.execution_of(execution, federate)?.begin_save(federate)
@@ -323,20 +335,30 @@ impl ControlPlane {
             Command::AbortSave { execution, federate } => {
                 self.execution_of(execution, federate)?.abort_save()
             }
-            Command::ImageStored { execution, number, failure } => {
-                Ok(self.execution_mut(execution)?.image_stored(number, failure.as_deref()))
+            Command::AtRest { execution, number, node, channels } => {
+                let (federation, nodes) = self.execution_and_nodes(execution)?;
+                Ok(federation.at_rest(number, node, *channels, nodes))
+            }
+            Command::PartCopied { execution, number, node, digest, last_instances } => {
+                let name = self.nodes.name(node).to_owned();
+                let federation = self.execution_mut(execution)?;
+                Ok(federation.part_copied(number, (node, name), digest, last_instances))
+            }
+            Command::PartStored { execution, number, node, failure } => {
+                Ok(self.execution_mut(execution)?.part_stored(number, node, failure.as_deref()))
             }
             Command::RequestRestore { execution, federate, label } => {
                 self.execution_of(execution, federate)?.request_restore(federate, label)
             }
             Command::BeginRestore { execution, number, image } => {
-                Ok(self.execution_mut(execution)?.begin_restore(number, *image))
+                let (federation, nodes) = self.execution_and_nodes(execution)?;
+                Ok(federation.begin_restore(number, *image, nodes))
             }
             Command::RefuseRestore { execution, number, why } => {
                 Ok(self.execution_mut(execution)?.refuse_restore(number, &why))
             }
-            Command::FailRestore { execution, number } => {
-                Ok(self.execution_mut(execution)?.fail_restore(number))
+            Command::PartRead { execution, number, node, failure } => {
+                self.part_read(execution, number, node, failure.as_deref())
             }
             Command::CompleteRestore { execution, federate, success } => {
                 self.complete_restore(execution, federate, success)
@@ -436,6 +458,7 @@ impl ControlPlane {
         for name in self.names.values() {
             if let Some(federation) = self.federations.get_mut(name) {
                 events.extend(federation.remove_node(gone.node));
+                events.extend(federation.review_draining(&self.nodes));
             }
         }
         events.push(Event::NodeRemoved { node: gone.node, key });
@@ -460,6 +483,13 @@ impl ControlPlane {
             Some(_) => Ok(federation),
             None => Err(not_joined()),
         }
+    }
+
+    /// A federation execution, and the nodes of the network.
+    fn execution_and_nodes(&mut self, id: ExecutionId) -> Result<(&mut Federation, &Nodes), RtiError> {
+        let name = self.names.get(&id);
+        let federation = name.and_then(|name| self.federations.get_mut(name));
+        Ok((federation.ok_or_else(not_joined)?, &self.nodes))
     }
 
     fn execution_mut(&mut self, id: ExecutionId) -> Result<&mut Federation, RtiError> {

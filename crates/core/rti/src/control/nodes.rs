@@ -32,6 +32,11 @@ impl Nodes {
         self.live.values().find(|record| record.key == key)
     }
 
+    /// The name of a node; empty for one without a network.
+    pub(super) fn name(&self, node: NodeId) -> &str {
+        self.live.get(&node).map_or("", |record| &record.name)
+    }
+
     /// Whether there ever was a node.
     pub(super) fn is_network(&self) -> bool {
         self.last > 0

@@ -1,12 +1,15 @@
 //! Restoring a federation execution (1516.1-2025, 4.27 to 4.34), as all nodes record it.
 //!
 //! The node of the requester reads the image. The command that carries its common part begins the
-//! restore: it assigns a saved federate to each federate. Once all have answered, a federation
-//! execution with a new id takes the place of the present one, so that nothing that is still on its
-//! way to the old one reaches it.
+//! restore: it assigns a saved federate to each federate, and a present node to each node that has
+//! stored a part. These nodes read their parts. Once all have done so, and all federates have
+//! answered, a federation execution with a new id takes the place of the present one, so that nothing
+//! that is still on its way to the old one reaches it.
 
+use super::image::PartMark;
+use super::nodes::Nodes;
 use super::saving::{Failure, Saves};
-use super::{ControlPlane, Event, ExecutionId, Federation, FederationImage};
+use super::{ControlPlane, Event, ExecutionId, Federation, FederationImage, Member, NodeId, PublishedClass};
 use hla::api::{RestoreFailureReason, RestoreStatus};
 use hla::handle::FederateHandle;
 use hla::{Exception, RtiError};
@@ -15,6 +18,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The saved federates that the federates become, by the handles before the restore.
 pub(crate) type Assignment = BTreeMap<FederateHandle, FederateHandle>;
+
+/// The nodes that take the places of those that have stored parts of an image.
+pub(crate) type Placement = BTreeMap<NodeId, NodeId>;
+
+/// The node that takes the place of one with this number.
+///
+/// # Errors
+/// There is none: the image has no part of it.
+pub(crate) fn placed(placement: &Placement, node: NodeId) -> Result<NodeId, String> {
+    let now = placement.get(&node).copied();
+    now.ok_or_else(|| format!("it names node {node}, of which it has no part"))
+}
 
 /// A federate in a restore.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -29,6 +44,9 @@ struct Step {
 struct Begun {
     image: FederationImage,
     steps: BTreeMap<FederateHandle, Step>,
+    placement: Placement,
+    /// The nodes that have yet to read their parts.
+    reading: BTreeSet<NodeId>,
     failure: Option<Failure>,
 }
 
@@ -59,6 +77,19 @@ impl Federation {
     /// The number of the restore that was requested.
     pub(crate) fn restore_number(&self) -> Option<u64> {
         self.restore.as_ref().map(|restore| restore.number)
+    }
+
+    /// The label of the restore that has begun, and the part that a node has to read: the number that
+    /// its node had, and its fingerprint.
+    pub(crate) fn part_to_read(&self, node: NodeId) -> Option<(&str, NodeId, u64)> {
+        let (restore, begun) = self.restore.as_ref().zip(self.begun())?;
+        let (&saved, _) = begun.placement.iter().find(|(_, now)| **now == node)?;
+        Some((&restore.label, saved, begun.image.parts.get(&saved)?.digest))
+    }
+
+    /// The nodes that take the places of those that have stored parts.
+    pub(crate) fn placement(&self) -> Option<&Placement> {
+        self.begun().map(|begun| &begun.placement)
     }
 
     /// Whether a federate was told of a restore that has not ended.
@@ -117,7 +148,6 @@ impl Federation {
     ) -> Result<Vec<Event>, RtiError> {
         self.check_idle()?;
         self.check_no_restore_requested()?;
-        self.check_one_node("a federation restore")?;
         let number = self.saves.next_number();
         let execution = self.id;
         self.restore = Some(Restore { number, label: label.clone(), requester: federate, begun: None });
@@ -125,18 +155,20 @@ impl Federation {
     }
 
     /// The requested image was read: tells all federates, or refuses the request.
-    pub(super) fn begin_restore(&mut self, number: u64, image: FederationImage) -> Vec<Event> {
+    pub(super) fn begin_restore(&mut self, number: u64, image: FederationImage, nodes: &Nodes) -> Vec<Event> {
         if self.restore.as_ref().is_none_or(|restore| restore.number != number || restore.begun.is_some()) {
             return Vec::new();
         }
-        let assigned = self.check_one_node("a federation restore").and_then(|()| {
-            // A save with a time may have begun while the image was read.
-            self.check_idle()?;
-            image.check_fits(self)?;
-            self.assign(&image)
+        // A save with a time may have begun while the image was read.
+        let checked = self.check_idle().and_then(|()| image.check_fits(self));
+        let assigned = checked.and_then(|()| {
+            let placement = self.place(&image, nodes)?;
+            let assignment = self.assign(&image, &placement)?;
+            self.check_placed(&image, (&assignment, &placement), nodes)?;
+            Ok((assignment, placement))
         });
-        let assignment = match assigned {
-            Ok(assignment) => assignment,
+        let (assignment, placement) = match assigned {
+            Ok(assigned) => assigned,
             Err(error) => return self.refuse_restore(number, &error.details),
         };
         let execution = self.id;
@@ -149,7 +181,8 @@ impl Federation {
         let steps = steps.collect();
         let mut events = self.unschedule();
         let Some(restore) = &mut self.restore else { return events };
-        restore.begun = Some(Begun { image, steps, failure: None });
+        let reading = placement.values().copied().collect();
+        restore.begun = Some(Begun { image, steps, placement, reading, failure: None });
         let (federate, label) = (restore.requester, restore.label.clone());
         tracing::info!(federation = self.name, label, "federation restore begins");
         events.push(Event::RestoreAnswered { execution, federate, label: label.clone(), granted: true });
@@ -166,38 +199,89 @@ impl Federation {
         vec![Event::RestoreAnswered { execution, federate: requester, label, granted: false }]
     }
 
-    /// Assigns a saved federate to each federate: of the same type, of the same name if possible,
-    /// and the others in the order of their handles.
+    /// Assigns a saved federate to each federate: of the same type, of the same name if possible, and the
+    /// others in the order of their handles, first those whose nodes have stored their states.
     ///
     /// # Errors
     /// The numbers of federates of some type differ.
-    fn assign(&self, image: &FederationImage) -> Result<Assignment, RtiError> {
-        let by_type = |members: &BTreeMap<FederateHandle, super::Member>| {
-            let mut all = BTreeMap::<String, Vec<(FederateHandle, String)>>::new();
-            for (&federate, member) in members {
-                all.entry(member.federate_type.clone()).or_default().push((federate, member.name.clone()));
-            }
-            all
-        };
+    fn assign(&self, image: &FederationImage, placement: &Placement) -> Result<Assignment, RtiError> {
         let (mut saved, mut assignment) = (by_type(&image.members), Assignment::new());
-        for (kind, present) in by_type(&self.members) {
-            let mut of_kind = saved.remove(&kind).unwrap_or_default();
+        for (kind, mut present) in by_type(&self.members) {
+            let mut of_kind = saved.remove(kind).unwrap_or_default();
             if of_kind.len() != present.len() {
-                return Err(wrong_number(&kind, of_kind.len(), present.len()));
+                return Err(wrong_number(kind, of_kind.len(), present.len()));
             }
-            let mut others = Vec::new();
-            for (federate, name) in present {
-                match of_kind.iter().position(|(_, saved)| *saved == name) {
-                    Some(at) => drop(assignment.insert(federate, of_kind.remove(at).0)),
-                    None => others.push(federate),
-                }
-            }
-            assignment.extend(others.into_iter().zip(of_kind.into_iter().map(|(saved, _)| saved)));
+            let same_name = |now: &Member, saved: &Member| now.name == saved.name;
+            let same_node = |now: &Member, saved: &Member| placement.get(&saved.node) == Some(&now.node);
+            pair(&mut present, &mut of_kind, &mut assignment, same_name);
+            pair(&mut present, &mut of_kind, &mut assignment, same_node);
+            pair(&mut present, &mut of_kind, &mut assignment, |_, _| true);
         }
         match saved.iter().find(|(_, missing)| !missing.is_empty()) {
             Some((kind, missing)) => Err(wrong_number(kind, missing.len(), 0)),
             None => Ok(assignment),
         }
+    }
+
+    /// Finds the nodes that take the places of those that have stored parts: that of all federates, if
+    /// there is one part, and otherwise the nodes of the same names.
+    ///
+    /// # Errors
+    /// A node is missing, or there is one part and federates are connected to several nodes.
+    fn place(&self, image: &FederationImage, nodes: &Nodes) -> Result<Placement, RtiError> {
+        let present = self.nodes();
+        if let (1, Some((&saved, part)), Some(&node)) =
+            (image.parts.len(), image.parts.first_key_value(), present.first())
+        {
+            if present.len() == 1 {
+                return Ok(Placement::from([(saved, node)]));
+            }
+            let names: Vec<_> = present.iter().map(|&node| format!("`{}`", nodes.name(node))).collect();
+            return Err(RtiError::internal(format!(
+                "all federates were connected to one RTI node (`{}`) when they were saved, and are connected to \
+                 {} now; they must be connected to one",
+                part.name,
+                names.join(", ")
+            )));
+        }
+        let place = |(&saved, part): (&NodeId, &PartMark)| {
+            let record = nodes.live.values().find(|record| record.name == part.name);
+            record.map(|record| (saved, record.node)).ok_or_else(|| {
+                RtiError::internal(format!(
+                    "node `{}`, which has stored a part of the save, is not part of the network",
+                    part.name
+                ))
+            })
+        };
+        image.parts.iter().map(place).collect()
+    }
+
+    /// Checks that each federate is connected to the node that has stored its state.
+    ///
+    /// # Errors
+    /// The first one that is not.
+    fn check_placed(
+        &self,
+        image: &FederationImage,
+        (assignment, placement): (&Assignment, &Placement),
+        nodes: &Nodes,
+    ) -> Result<(), RtiError> {
+        for (federate, saved) in assignment {
+            let (Some(now), Some(member)) = (self.members.get(federate), image.members.get(saved)) else {
+                continue;
+            };
+            if placement.get(&member.node) != Some(&now.node) {
+                let before = image.parts.get(&member.node).map_or("", |part| &part.name);
+                return Err(RtiError::internal(format!(
+                    "federate `{}` was connected to node `{before}` when it was saved, and federate `{}` is \
+                     connected to node `{}`; connect it there, since that node has stored its state",
+                    member.name,
+                    now.name,
+                    nodes.name(now.node)
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Whether a federate may complete its restore.
@@ -237,7 +321,7 @@ impl Federation {
         let all = begun.steps.values().all(|step| step.answered);
         match begun.failure {
             _ if !all => (Vec::new(), false),
-            None => (Vec::new(), true),
+            None => (Vec::new(), begun.reading.is_empty()),
             Some(Failure::Reported) => {
                 (self.end_restore(RestoreFailureReason::FederateReportedFailureDuringRestore), false)
             }
@@ -258,11 +342,29 @@ impl Federation {
         }
     }
 
-    /// A node cannot rebuild its part of the image.
-    pub(super) fn fail_restore(&mut self, number: u64) -> Vec<Event> {
-        match self.restore.as_ref().is_some_and(|restore| restore.number == number && restore.begun.is_some())
-        {
-            true => self.end_restore(RestoreFailureReason::RtiUnableToRestore),
+    /// A node has read its part of the image, or cannot use it. Returns whether the restore is over with
+    /// success.
+    fn part_read(&mut self, number: u64, node: NodeId, failure: Option<&str>) -> (Vec<Event>, bool) {
+        let begun = self.restore.as_mut().filter(|restore| restore.number == number);
+        let Some(begun) = begun.and_then(|restore| restore.begun.as_mut()) else {
+            return (Vec::new(), false);
+        };
+        let was_last = begun.reading.remove(&node) && begun.reading.is_empty();
+        match failure {
+            Some(why) => {
+                tracing::error!(federation = self.name, %node, why, "a part of the image cannot be used");
+                (self.end_restore(RestoreFailureReason::RtiUnableToRestore), false)
+            }
+            None if was_last => self.review_restore(),
+            None => (Vec::new(), false),
+        }
+    }
+
+    /// A node that reads, or has read, a part of the image was removed from the network.
+    pub(super) fn lose_node_of_restore(&mut self, node: NodeId) -> Vec<Event> {
+        let mut nodes = self.placement().into_iter().flat_map(BTreeMap::values);
+        match nodes.any(|needed| *needed == node) {
+            true => self.end_restore(RestoreFailureReason::RtiDetectedFailureDuringRestore),
             false => Vec::new(),
         }
     }
@@ -309,6 +411,43 @@ impl Federation {
     }
 }
 
+/// Federates in the order of their handles.
+type Federates<'a> = Vec<(FederateHandle, &'a Member)>;
+
+fn by_type(members: &BTreeMap<FederateHandle, Member>) -> BTreeMap<&str, Federates<'_>> {
+    let mut all = BTreeMap::<&str, Vec<_>>::new();
+    for (&federate, member) in members {
+        all.entry(&member.federate_type).or_default().push((federate, member));
+    }
+    all
+}
+
+/// Moves pairs of a present and a saved federate that fit together into the assignment.
+fn pair(
+    present: &mut Federates<'_>,
+    saved: &mut Federates<'_>,
+    assignment: &mut Assignment,
+    fits: impl Fn(&Member, &Member) -> bool,
+) {
+    present.retain(|&(federate, now)| match saved.iter().position(|(_, member)| fits(now, member)) {
+        Some(at) => {
+            assignment.insert(federate, saved.remove(at).0);
+            false
+        }
+        None => true,
+    });
+}
+
+/// The publishers of classes, as nodes of the present.
+fn placed_publishers(
+    publishers: BTreeMap<PublishedClass, BTreeSet<NodeId>>,
+    placement: &Placement,
+) -> BTreeMap<PublishedClass, BTreeSet<NodeId>> {
+    let now =
+        |nodes: BTreeSet<NodeId>| nodes.iter().filter_map(|node| placement.get(node)).copied().collect();
+    publishers.into_iter().map(|(class, nodes)| (class, now(nodes))).collect()
+}
+
 fn wrong_number(kind: &str, saved: usize, joined: usize) -> RtiError {
     RtiError::internal(format!(
         "{saved} federates of type `{kind}` were saved, and {joined} are joined; the numbers must be equal"
@@ -316,28 +455,49 @@ fn wrong_number(kind: &str, saved: usize, joined: usize) -> RtiError {
 }
 
 impl ControlPlane {
-    /// Takes the answer of a federate. After the last one, the saved federation execution takes the
-    /// place of the present one.
+    /// Takes the answer of a federate.
     pub(super) fn complete_restore(
         &mut self,
         id: ExecutionId,
         federate: FederateHandle,
         success: bool,
     ) -> Result<Vec<Event>, RtiError> {
-        let (events, is_over) = self.execution_of(id, federate)?.complete_restore(federate, success)?;
+        let completed = self.execution_of(id, federate)?.complete_restore(federate, success)?;
+        self.review_restored(id, completed)
+    }
+
+    /// Takes the outcome of reading a part.
+    pub(super) fn part_read(
+        &mut self,
+        id: ExecutionId,
+        number: u64,
+        node: NodeId,
+        failure: Option<&str>,
+    ) -> Result<Vec<Event>, RtiError> {
+        let read = self.execution_mut(id)?.part_read(number, node, failure);
+        self.review_restored(id, read)
+    }
+
+    /// If a restore is over with success, the saved federation execution takes the place of the present
+    /// one.
+    fn review_restored(
+        &mut self,
+        id: ExecutionId,
+        (events, is_over): (Vec<Event>, bool),
+    ) -> Result<Vec<Event>, RtiError> {
         if !is_over {
             return Ok(events);
         }
         let next = self.next_execution()?;
         let is_network = self.is_network();
         let federation = self.execution_mut(id)?;
-        let Some(Restore { label, begun: Some(Begun { image, steps, .. }), .. }) = federation.restore.take()
-        else {
+        let Some(Restore { label, begun: Some(begun), .. }) = federation.restore.take() else {
             return Ok(events);
         };
         tracing::info!(federation = federation.name, label, "federation restored");
-        let assignment: Assignment = steps.iter().map(|(&federate, step)| (federate, step.becomes)).collect();
-        federation.become_image(next, image, &assignment, is_network);
+        let assignment: Assignment =
+            begun.steps.iter().map(|(&federate, step)| (federate, step.becomes)).collect();
+        federation.become_image(next, begun, is_network);
         let name = federation.name.clone();
         self.names.remove(&id);
         self.names.insert(next, name);
@@ -347,16 +507,11 @@ impl ControlPlane {
 
 impl Federation {
     /// Takes over the state of an image under a new id.
-    fn become_image(
-        &mut self,
-        id: ExecutionId,
-        image: FederationImage,
-        assignment: &Assignment,
-        is_network: bool,
-    ) {
+    fn become_image(&mut self, id: ExecutionId, begun: Begun, is_network: bool) {
+        let Begun { image, steps, placement, .. } = begun;
         let mut members = image.members;
-        for (federate, saved) in assignment {
-            if let (Some(now), Some(member)) = (self.members.get(federate), members.get_mut(saved)) {
+        for (federate, step) in &steps {
+            if let (Some(now), Some(member)) = (self.members.get(federate), members.get_mut(&step.becomes)) {
                 member.node = now.node;
                 member.host.clone_from(&now.host);
             }
@@ -369,7 +524,11 @@ impl Federation {
         self.last_instances = image.last_instances;
         self.members = members;
         self.saves = Saves::default();
-        self.publishers = BTreeMap::new();
+        // A single node publishes its classes anew. Several follow each other from the beginning.
+        self.publishers = match placement.len() {
+            1 => BTreeMap::new(),
+            _ => placed_publishers(image.publishers, &placement),
+        };
         self.publication_changes = 0;
         self.publication_commands = BTreeMap::new();
         self.watchers = BTreeSet::new();

@@ -1,10 +1,15 @@
 //! Saving a federation execution (1516.1-2025, 4.19 to 4.25), as all nodes record it.
 //!
 //! A save with a time is *scheduled* until the first federate is told of it. From then on it is *in
-//! progress*: each federate is instructed, begins, and answers. Once all have answered, the node of
-//! the federates stores the image. The save ends with the record of that.
+//! progress*: each federate is instructed, begins, and answers. Once all have answered, the nodes
+//! *drain* the [channels](super::channels) between them. Then each copies its part of the image, and
+//! says which octets that part has. Once the parts of all are known, each stores its own one, with a
+//! list of all. The save ends when all have done so.
 
-use super::{Event, Federation};
+use super::channels::{self, Channels};
+use super::image::PartMark;
+use super::nodes::Nodes;
+use super::{Event, Federation, NodeId};
 use hla::api::{SaveFailureReason, SaveStatus};
 use hla::handle::FederateHandle;
 use hla::{Exception, RtiError};
@@ -32,6 +37,8 @@ pub(super) struct Scheduled {
     number: u64,
     label: String,
     time: TimeOctets,
+    /// The nodes whose constrained federates have all come to the time.
+    reached: BTreeSet<NodeId>,
 }
 
 /// How far a federate is that was told of a save.
@@ -49,18 +56,51 @@ pub(super) enum Failure {
     Resigned,
 }
 
+/// The work of the nodes for a save.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+enum Stage {
+    /// Nothing: federates have yet to answer.
+    Federates,
+    /// They deliver what they have sent to each other. These nodes have reported.
+    Draining(BTreeMap<NodeId, Channels>),
+    /// These have yet to copy their parts, of which the others are known.
+    Copying(BTreeSet<NodeId>, Parts),
+    /// These have yet to store their parts.
+    Storing(BTreeSet<NodeId>, Parts),
+}
+
+impl Stage {
+    const fn place(&self) -> u8 {
+        match self {
+            Self::Federates => 0,
+            Self::Draining(_) => 1,
+            Self::Copying(..) => 2,
+            Self::Storing(..) => 3,
+        }
+    }
+}
+
+/// The parts of an image.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub(super) struct Parts {
+    pub(super) marks: BTreeMap<NodeId, PartMark>,
+    /// The greatest number of an instance, by the node that registered it.
+    pub(super) last_instances: BTreeMap<NodeId, u32>,
+}
+
 /// A save in progress.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct Save {
     number: u64,
     label: String,
     time: Option<TimeOctets>,
+    /// The nodes whose constrained federates have all come to the time.
+    reached: BTreeSet<NodeId>,
     /// The federates that were told.
     steps: BTreeMap<FederateHandle, Step>,
     /// All federates were told.
     complete: bool,
-    /// All have answered, and the image is being stored.
-    storing: bool,
+    stage: Stage,
     failure: Option<Failure>,
 }
 
@@ -89,10 +129,39 @@ impl Saves {
 }
 
 impl Federation {
-    /// The label and the number of the save whose image is being stored.
-    pub(crate) fn storing(&self) -> Option<(&str, u64)> {
-        let save = self.saves.current.as_ref().filter(|save| save.storing)?;
-        Some((&save.label, save.number))
+    /// The number of the save for which the nodes drain their channels.
+    pub(crate) fn draining(&self) -> Option<u64> {
+        let save = self.saves.current.as_ref()?;
+        matches!(save.stage, Stage::Draining(_)).then_some(save.number)
+    }
+
+    /// The number of the save of which a node has yet to copy its part.
+    pub(crate) fn copying(&self, node: NodeId) -> Option<u64> {
+        let save = self.saves.current.as_ref()?;
+        matches!(&save.stage, Stage::Copying(left, _) if left.contains(&node)).then_some(save.number)
+    }
+
+    /// The label and the number of the save of which a node has yet to store its part.
+    pub(crate) fn storing(&self, node: NodeId) -> Option<(&str, u64)> {
+        let save = self.saves.current.as_ref()?;
+        let is_left = matches!(&save.stage, Stage::Storing(left, _) if left.contains(&node));
+        is_left.then_some((&save.label, save.number))
+    }
+
+    /// The parts of the image that is being stored.
+    pub(super) fn stored_parts(&self) -> Option<&Parts> {
+        match &self.saves.current.as_ref()?.stage {
+            Stage::Storing(_, parts) => Some(parts),
+            Stage::Federates | Stage::Draining(_) | Stage::Copying(..) => None,
+        }
+    }
+
+    /// The nodes that an image has parts of: those with federates, and those with instances that
+    /// federates have left without an owner.
+    pub(crate) fn nodes_of_image(&self) -> BTreeSet<NodeId> {
+        let mut nodes = self.nodes();
+        nodes.extend(self.publications().map(|(_, node)| node));
+        nodes
     }
 
     /// The number and the time of the save that is scheduled, or of which only some federates were
@@ -154,21 +223,6 @@ impl Federation {
         self.check_not_restoring()
     }
 
-    /// Saving and restoring is possible for federates of one node.
-    ///
-    /// # Errors
-    /// `RTIinternalError`.
-    pub(super) fn check_one_node(&self, what: &str) -> Result<(), RtiError> {
-        match self.nodes().len() {
-            1 => Ok(()),
-            nodes => Err(RtiError::internal(format!(
-                "{what}: the federates of `{}` are connected to {nodes} RTI nodes; this RTI can do so only \
-                 while all are connected to one node",
-                self.name
-            ))),
-        }
-    }
-
     /// Request Federation Save (4.19). Without a time, all federates are told at once.
     pub(super) fn request_save(
         &mut self,
@@ -177,15 +231,15 @@ impl Federation {
     ) -> Result<Vec<Event>, RtiError> {
         self.check_idle()?;
         self.check_no_restore_requested()?;
-        self.check_one_node("a federation save")?;
         let number = self.saves.next_number();
         let execution = self.id;
         let Some(octets) = time else {
             let mut events = self.unschedule();
-            events.extend(self.initiate(number, label, None, true));
+            self.initiate(number, label, None);
+            events.extend(self.tell_of_save(self.members.keys().copied().collect()));
             return Ok(events);
         };
-        self.saves.scheduled = Some(Scheduled { number, label, time: octets });
+        self.saves.scheduled = Some(Scheduled { number, label, time: octets, reached: BTreeSet::new() });
         Ok(vec![Event::SaveScheduled { execution }])
     }
 
@@ -195,21 +249,19 @@ impl Federation {
         dropped.map(|_| Event::SaveScheduled { execution: self.id }).into_iter().collect()
     }
 
-    fn initiate(
-        &mut self,
-        number: u64,
-        label: String,
-        time: Option<TimeOctets>,
-        complete: bool,
-    ) -> Vec<Event> {
+    /// Begins a save. All federates are told at once, unless it has a time.
+    fn initiate(&mut self, number: u64, label: String, time: Option<TimeOctets>) {
         tracing::info!(federation = self.name, label, "federation save initiated");
-        let steps = BTreeMap::new();
-        self.saves.current =
-            Some(Save { number, label, time, steps, complete, storing: false, failure: None });
-        match complete {
-            true => self.tell_of_save(self.members.keys().copied().collect()),
-            false => Vec::new(),
-        }
+        self.saves.current = Some(Save {
+            number,
+            label,
+            time,
+            reached: BTreeSet::new(),
+            steps: BTreeMap::new(),
+            complete: time.is_none(),
+            stage: Stage::Federates,
+            failure: None,
+        });
     }
 
     /// Instructs those of these federates that were not told yet.
@@ -228,31 +280,39 @@ impl Federation {
         }
     }
 
-    /// Constrained federates have come to the time of a scheduled save, all of them if `last`.
+    /// Constrained federates of a node have come to the time of a scheduled save. `all`: there are no
+    /// others at that node, as far as it knows now.
     pub(super) fn reach_save(
         &mut self,
         number: u64,
+        (node, all): (NodeId, bool),
         federates: BTreeSet<FederateHandle>,
-        last: bool,
     ) -> Vec<Event> {
-        let mut events = Vec::new();
-        if let Some(scheduled) = self.saves.scheduled.take_if(|scheduled| scheduled.number == number) {
-            if self.check_one_node("a federation save").is_err() {
-                let to = self.members.keys().copied().collect();
-                let failure = Some(SaveFailureReason::RtiUnableToSave);
-                let execution = self.id;
-                return vec![Event::SaveScheduled { execution }, Event::SaveEnded { execution, to, failure }];
+        let nodes = self.nodes();
+        let note = |reached: &mut BTreeSet<NodeId>| {
+            if all {
+                reached.insert(node)
+            } else {
+                reached.remove(&node)
+            };
+            nodes.is_subset(reached)
+        };
+        if let Some(scheduled) = self.saves.scheduled.as_mut().filter(|scheduled| scheduled.number == number)
+        {
+            if !note(&mut scheduled.reached) && federates.is_empty() {
+                return Vec::new();
             }
-            let Scheduled { number, label, time } = scheduled;
-            events.extend(self.initiate(number, label, Some(time), false));
+            let Scheduled { number, label, time, reached } = scheduled.clone();
+            self.saves.scheduled = None;
+            self.initiate(number, label, Some(time));
+            self.saves.current.iter_mut().for_each(|save| save.reached.clone_from(&reached));
         }
         let Some(save) = self.saves.current.as_mut().filter(|save| save.number == number) else {
-            return events;
+            return Vec::new();
         };
-        save.complete |= last;
-        let told = if last { self.members.keys().copied().collect() } else { federates };
-        events.extend(self.tell_of_save(told));
-        events
+        save.complete |= note(&mut save.reached);
+        let told = if save.complete { self.members.keys().copied().collect() } else { federates };
+        self.tell_of_save(told)
     }
 
     fn step(&self, federate: FederateHandle) -> Option<Step> {
@@ -324,20 +384,97 @@ impl Federation {
                 self.end_save(Some(SaveFailureReason::FederateReportedFailureDuringSave))
             }
             Some(Failure::Resigned) => self.end_save(Some(SaveFailureReason::FederateResignedDuringSave)),
-            None if std::mem::replace(&mut save.storing, true) => Vec::new(),
-            None => vec![Event::SaveAnswered { execution }],
+            None if save.stage != Stage::Federates => Vec::new(),
+            None => {
+                save.stage = Stage::Draining(BTreeMap::new());
+                vec![Event::SaveAnswered { execution }]
+            }
         }
     }
 
-    /// The image of the save with this number was stored, or could not be.
-    pub(super) fn image_stored(&mut self, number: u64, failure: Option<&str>) -> Vec<Event> {
-        if self.storing().is_none_or(|(_, storing)| storing != number) {
+    fn stage(&mut self, number: u64) -> Option<&mut Stage> {
+        let save = self.saves.current.as_mut().filter(|save| save.number == number)?;
+        Some(&mut save.stage)
+    }
+
+    /// A node has nothing left to do before parts are copied.
+    pub(super) fn at_rest(
+        &mut self,
+        number: u64,
+        node: NodeId,
+        channels: Channels,
+        nodes: &Nodes,
+    ) -> Vec<Event> {
+        if let Some(Stage::Draining(reports)) = self.stage(number) {
+            reports.insert(node, channels);
+        }
+        self.review_draining(nodes)
+    }
+
+    /// Lets nodes copy their parts once nothing is on its way. All nodes of the network have reported
+    /// then: federates of one that takes no part may just have left.
+    pub(super) fn review_draining(&mut self, nodes: &Nodes) -> Vec<Event> {
+        let left = self.nodes_of_image();
+        let Some(Save { stage, .. }) = &mut self.saves.current else { return Vec::new() };
+        let Stage::Draining(reports) = stage else { return Vec::new() };
+        reports.retain(|&node, _| nodes.may_act(node));
+        let all = nodes.live.keys().chain(&left).all(|node| reports.contains_key(node));
+        if !all || !channels::are_empty(reports) {
             return Vec::new();
         }
-        if let Some(why) = failure {
-            tracing::error!(federation = self.name, why, "the federation execution was not saved");
+        let last_instances = reports.iter().map(|(&node, report)| (node, report.last_instance)).collect();
+        *stage = Stage::Copying(left, Parts { marks: BTreeMap::new(), last_instances });
+        vec![Event::SaveDrained { execution: self.id }]
+    }
+
+    /// A node called `name` has copied its part.
+    pub(super) fn part_copied(
+        &mut self,
+        number: u64,
+        (node, name): (NodeId, String),
+        digest: u64,
+        last_instances: BTreeMap<NodeId, u32>,
+    ) -> Vec<Event> {
+        let Some(Stage::Copying(left, parts)) = self.stage(number) else { return Vec::new() };
+        if !left.remove(&node) {
+            return Vec::new();
         }
-        self.end_save(failure.map(|_| SaveFailureReason::RtiUnableToSave))
+        parts.marks.insert(node, PartMark { name, digest });
+        for (node, last) in last_instances {
+            let known = parts.last_instances.entry(node).or_default();
+            *known = last.max(*known);
+        }
+        if !left.is_empty() {
+            return Vec::new();
+        }
+        let parts = std::mem::take(parts);
+        self.stage(number).into_iter().for_each(|stage| {
+            *stage = Stage::Storing(parts.marks.keys().copied().collect(), parts.clone());
+        });
+        vec![Event::PartsCopied { execution: self.id }]
+    }
+
+    /// A node has stored its part, or could not copy or store it.
+    pub(super) fn part_stored(&mut self, number: u64, node: NodeId, failure: Option<&str>) -> Vec<Event> {
+        let Some(stage) = self.stage(number) else { return Vec::new() };
+        let is_last = match stage {
+            Stage::Storing(left, _) => left.remove(&node) && left.is_empty(),
+            Stage::Federates | Stage::Draining(_) | Stage::Copying(..) => false,
+        };
+        if let Some(why) = failure {
+            tracing::error!(federation = self.name, %node, why, "the federation execution was not saved");
+            return self.end_save(Some(SaveFailureReason::RtiUnableToSave));
+        }
+        if is_last { self.end_save(None) } else { Vec::new() }
+    }
+
+    /// A node that an image has a part of was removed from the network.
+    pub(super) fn lose_node_of_save(&mut self) -> Vec<Event> {
+        let takes_part = |save: &Save| save.stage != Stage::Federates;
+        match self.saves.current.as_ref().is_some_and(takes_part) {
+            true => self.end_save(Some(SaveFailureReason::RtiDetectedFailureDuringSave)),
+            false => Vec::new(),
+        }
     }
 
     /// Abort Federation Save (4.24).
@@ -364,13 +501,15 @@ impl Federation {
 
     /// A federate has left. A save cannot succeed without it.
     pub(super) fn leave_save(&mut self, federate: FederateHandle) -> Vec<Event> {
+        if let Some(save) = &mut self.saves.current {
+            save.steps.remove(&federate);
+        }
         if self.members.is_empty() {
             let mut events = self.unschedule();
             events.extend(self.end_save(Some(SaveFailureReason::FederateResignedDuringSave)));
             return events;
         }
         let Some(save) = &mut self.saves.current else { return Vec::new() };
-        save.steps.remove(&federate);
         save.failure.get_or_insert(Failure::Resigned);
         self.review_save()
     }
@@ -398,8 +537,14 @@ impl Federation {
         if !to.is_empty() {
             events.push(Event::SaveInitiated { execution, label: new.label.clone(), time: new.time, to });
         }
-        if new.storing && !old.is_some_and(|old| old.storing) {
-            events.push(Event::SaveAnswered { execution });
+        // An older stage: a node could not have come to this one without the node here.
+        if new.stage.place() > old.map_or(0, |old| old.stage.place()) {
+            events.extend(match new.stage {
+                Stage::Federates => None,
+                Stage::Draining(_) => Some(Event::SaveAnswered { execution }),
+                Stage::Copying(..) => Some(Event::SaveDrained { execution }),
+                Stage::Storing(..) => Some(Event::PartsCopied { execution }),
+            });
         }
     }
 }

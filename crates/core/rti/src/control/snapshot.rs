@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// The version of the wire form of snapshots.
-const VERSION: u8 = 6;
+const VERSION: u8 = 7;
 
 /// The longest snapshot that is read, in octets.
 const BYTES_MAX: usize = u32::MAX as usize;

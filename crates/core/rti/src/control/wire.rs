@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The version of the wire form of commands.
-const COMMAND_VERSION: u8 = 5;
+const COMMAND_VERSION: u8 = 6;
 
 /// The longest command that is read, in octets: several object models at their limit of 64 MiB
 /// each.

@@ -13,8 +13,9 @@ use super::objects::Objects;
 use super::ownership::{NegotiationsImage, OffersImage, RequestsImage};
 use super::reduction::{Reduction, ReductionImage};
 use super::regions::{Distribution, UpdateRegions};
+use super::remote_federates::RemoteFederate;
 use crate::control::management::is_managed;
-use crate::control::{NodeId, PublishedClass};
+use crate::control::{NodeId, Placement, PublishedClass, placed};
 use crate::effect::Effects;
 use crate::proposal::CallerId;
 use base::Moment;
@@ -66,6 +67,9 @@ pub(crate) struct ObjectsImage {
     requests: RequestsImage,
     has_associated: bool,
     abandoned: bool,
+    /// Instances at home elsewhere of which federates here own attributes.
+    owned_elsewhere: BTreeMap<ObjectClassHandle, BTreeSet<ObjectInstanceHandle>>,
+    remote_federates: BTreeMap<FederateHandle, RemoteFederate>,
 }
 
 /// An instance.
@@ -76,6 +80,7 @@ pub(crate) struct InstanceImage {
     name: Box<str>,
     producer: FederateHandle,
     registrar: NodeId,
+    home: NodeId,
     attributes: Box<[AttributeState]>,
     known: KnownBy,
     regions: Option<Box<UpdateRegions>>,
@@ -90,6 +95,7 @@ impl Instance {
             name: self.name.clone(),
             producer: self.producer,
             registrar: self.registrar,
+            home: self.home,
             attributes: self.attributes.clone(),
             known: self.known.clone(),
             regions: self.update_regions.clone(),
@@ -97,8 +103,9 @@ impl Instance {
     }
 
     /// The instance of an image.
-    pub(super) fn from_image(image: InstanceImage, home: NodeId) -> Self {
-        let InstanceImage { handle, class, name, producer, registrar, attributes, known, regions } = image;
+    pub(super) fn from_image(image: InstanceImage) -> Self {
+        let InstanceImage { handle, class, name, producer, registrar, home, attributes, known, regions } =
+            image;
         Self { handle, class, name, producer, registrar, home, attributes, known, update_regions: regions }
     }
 }
@@ -120,21 +127,38 @@ pub(crate) struct RestoredInstances {
 }
 
 impl RestoredInstances {
-    /// Adds an instance. Its home is `node` from now on, unless it belongs to the management object
-    /// model.
-    pub(crate) fn add(&mut self, image: InstanceImage, node: NodeId) {
-        let home = if is_managed(image.handle) { NodeId::RTI } else { node };
-        let instance = Instance::from_image(image, home);
+    /// Adds an instance of the part of `node`, with nodes as they are placed now. One that was
+    /// registered at a node without a part has its home for its registrar. One that its home has deleted
+    /// (`is_deleted`) is only known to federates that have not come to the time of the deletion.
+    ///
+    /// # Errors
+    /// Its home has no part.
+    pub(crate) fn add(
+        &mut self,
+        mut image: InstanceImage,
+        placement: &Placement,
+        (node, is_deleted): (Option<NodeId>, bool),
+    ) -> Result<(), String> {
+        if !is_managed(image.handle) {
+            image.home = match placement.get(&image.home) {
+                Some(&home) => home,
+                None if is_deleted => NodeId::GONE,
+                None => return Err(format!("it has no part of the home of {:?}", image.handle)),
+            };
+            image.registrar = placement.get(&image.registrar).copied().unwrap_or(image.home);
+        }
+        let instance = Instance::from_image(image);
         let handle = instance.handle;
         let attributes = self.attributes.entry(instance.class).or_default();
         *attributes = instance.attributes().count().max(*attributes);
         if instance.region_bytes().is_some() {
             self.with_regions.push(handle);
         }
-        if home == node && !instance.is_owned() {
+        if Some(instance.home) == node && !instance.is_owned() {
             self.unowned.push(handle);
         }
         self.instances.insert(instance);
+        Ok(())
     }
 
     /// Checks that the object model has the classes of the instances, with no fewer attributes.
@@ -233,6 +257,22 @@ impl FederateImage {
 }
 
 impl ObjectsImage {
+    /// Whether an instance is deleted, at a time that some federate here has not come to.
+    pub(crate) fn is_deleted(&self, instance: ObjectInstanceHandle) -> bool {
+        self.deletions.contains_key(&instance)
+    }
+
+    /// Replaces the nodes of remote federates by those that are in their places now.
+    ///
+    /// # Errors
+    /// One has no part.
+    pub(crate) fn place(&mut self, placement: &Placement) -> Result<(), String> {
+        for remote in self.remote_federates.values_mut() {
+            remote.node = placed(placement, remote.node)?;
+        }
+        Ok(())
+    }
+
     /// Checks that the image fits an object model, with its instances.
     ///
     /// # Errors
@@ -258,6 +298,8 @@ impl Objects {
             requests: self.requests.image(),
             has_associated: self.has_associated,
             abandoned: self.abandoned,
+            owned_elsewhere: self.owned_elsewhere.clone(),
+            remote_federates: self.remote_federates.clone(),
         }
     }
 
@@ -269,7 +311,7 @@ impl Objects {
 
     /// Whether no request of a federate waits for an answer, nor any work for its turn.
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.is_settled() && !self.requests.is_waiting()
+        self.is_settled() && !self.requests.is_waiting() && self.adoptions.is_empty()
     }
 
     /// Takes over an image that [fits](ObjectsImage::check) the object model, into a machine without
@@ -295,12 +337,21 @@ impl Objects {
         self.requests.take_image(image.requests, effects.now);
         self.has_associated = image.has_associated;
         self.abandoned = image.abandoned;
+        self.owned_elsewhere = image.owned_elsewhere;
+        self.remote_federates = image.remote_federates;
+        self.remote_version += 1;
         for federate in image.federates {
             if let Some(session) = sessions.get(&federate.handle) {
                 let now = effects.now;
                 self.take_federate(effects, federate.restore(session, now));
             }
         }
+    }
+
+    /// Takes over the classes that this node has published to others, and goes on.
+    pub(crate) fn go_on_publishing(&mut self, classes: impl Iterator<Item = PublishedClass>) {
+        self.replicated = true;
+        self.published = classes.collect();
     }
 
     fn take_federate(&mut self, effects: &mut Effects, federate: Federate) {

@@ -127,7 +127,9 @@ impl Objects {
         let mut freed = 0;
         for (visited, (name, instance)) in federation.names.used_after(&after).enumerate() {
             let registrar = NodeId::of_instance(instance);
-            if control.node(registrar).is_none() && self.instances.get(instance).is_none() {
+            // The node that a restored handle names is one of the network that was saved.
+            let is_restored = NodeId::number_of(instance) <= federation.last_instance(registrar);
+            if control.node(registrar).is_none() && !is_restored && self.instances.get(instance).is_none() {
                 let (execution, name) = (self.id, name.to_owned());
                 effects.propose(Command::FreeName { execution, name, instance });
                 freed += 1;

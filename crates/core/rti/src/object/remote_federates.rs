@@ -6,12 +6,13 @@ use crate::control::{NodeId, PublishedClass};
 use crate::effect::{Change, Effects};
 use crate::wire::{Declaration, RegionSet, SubscribedAttribute};
 use hla::handle::{AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A federate of another node, as far as it concerns federates of this node.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RemoteFederate {
-    node: NodeId,
+    pub(super) node: NodeId,
     pub(super) subscriptions: BTreeMap<ObjectClassHandle, ClassSubscription>,
     /// Summaries of the regions of subscribed attributes. Others are subscribed everywhere.
     pub(super) regions: BTreeMap<(ObjectClassHandle, AttributeHandle), RegionSet>,

@@ -118,7 +118,7 @@ impl Replication {
     }
 
     /// Announces the high-water mark of a stream to a follower by a message that is not lost.
-    fn announce_reliably(&self, context: &mut Context<'_>, class: PublishedClass, to: NodeId) {
+    pub(super) fn announce_reliably(&self, context: &mut Context<'_>, class: PublishedClass, to: NodeId) {
         let Some(out) = self.outbound.get(&class) else { return };
         let relevant = out.sent_to(to).map_or(out.last, |sent| sent.last);
         self.send(context, to, class, StreamMessage::HighWater { relevant, last: out.last });

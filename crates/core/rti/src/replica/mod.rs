@@ -14,6 +14,7 @@
 //! - `follow`: the streams that this node follows; `receive`, `deliver`: messages in order;
 //! - `narrow`: what no other node wants, and stays here; `filter`: followers that want a part of a
 //!   stream; `away`: regions of which these have lost sight;
+//! - `image`: the streams in a saved federation execution;
 //! - `models`: the extension of the object model that a message needs;
 //! - [`peers`]: the connection to other nodes, shared by all executions; `stream`: history,
 //!   ordering, peer sessions.
@@ -27,6 +28,7 @@ pub(crate) mod context;
 mod deliver;
 mod filter;
 mod follow;
+pub(crate) mod image;
 mod limits;
 mod models;
 mod narrow;

@@ -6,7 +6,7 @@ use super::context::Timer;
 use super::limits::NetworkLimits;
 pub(crate) use super::stream::Lane;
 use super::stream::{BufferTotal, Gone, History, Patience, Session};
-use crate::control::{ExecutionId, NodeId};
+use crate::control::{ExecutionId, InLanes, NodeId};
 use crate::wire::{Kind, NetTopic, Packet, PeerMessage, StreamId};
 use base::{Deadlines, Moment};
 use bytes::Bytes;
@@ -92,6 +92,13 @@ pub(crate) struct Selected {
     pub(crate) is_away: bool,
 }
 
+/// The number of messages in each lane to and from another node.
+#[derive(Default)]
+struct Exchanged {
+    sent: InLanes,
+    received: InLanes,
+}
+
 /// The other nodes, and the connection to them.
 pub(crate) struct Peers {
     pub(crate) limits: NetworkLimits,
@@ -107,6 +114,8 @@ pub(crate) struct Peers {
     /// Bytes of the peer messages that other nodes have not acknowledged: a running sum over
     /// `sessions`, because the budget asks for it after each turn.
     queued_bytes: usize,
+    /// How many messages of each execution were sent to another node and handled from it, by lane.
+    exchanged: BTreeMap<ExecutionId, BTreeMap<NodeId, Exchanged>>,
     /// Messages of streams that wait for earlier ones.
     pub(crate) buffers: BufferTotal,
     /// The bound on memory for links.
@@ -136,6 +145,7 @@ impl Peers {
             blocked: false,
             sessions: BTreeMap::new(),
             queued_bytes: 0,
+            exchanged: BTreeMap::new(),
             buffers: BufferTotal::default(),
             links_bytes_max: usize::MAX,
             dirty: BTreeSet::new(),
@@ -306,10 +316,30 @@ impl Peers {
             self.counters.requests_dropped += 1;
             return;
         }
+        self.exchanged.entry(execution).or_default().entry(to).or_default().sent[lane as usize] += 1;
         let octets = message.encode(execution, model);
         self.queued_bytes += octets.len();
         session.send(octets);
         self.dirty.insert((lane, to));
+    }
+
+    /// Notes that a message of another node was handled.
+    pub(crate) fn note_handled(&mut self, execution: ExecutionId, from: NodeId, lane: Lane) {
+        self.exchanged.entry(execution).or_default().entry(from).or_default().received[lane as usize] += 1;
+    }
+
+    /// The number of messages of an execution that were sent to each other node, and handled from it.
+    pub(super) fn exchanged(
+        &self,
+        execution: ExecutionId,
+    ) -> (BTreeMap<NodeId, InLanes>, BTreeMap<NodeId, InLanes>) {
+        let with = self.exchanged.get(&execution).into_iter().flatten();
+        with.map(|(&node, exchanged)| ((node, exchanged.sent), (node, exchanged.received))).unzip()
+    }
+
+    /// Forgets an execution that has ended.
+    pub(super) fn forget_execution(&mut self, execution: ExecutionId) {
+        self.exchanged.remove(&execution);
     }
 
     /// Queues a request to the network of this node.
@@ -395,6 +425,9 @@ impl Peers {
     /// Forgets a node that is gone for good.
     pub(crate) fn forget_node(&mut self, timers: &mut Deadlines<Timer>, node: NodeId) {
         self.gone.insert(node);
+        for nodes in self.exchanged.values_mut() {
+            nodes.remove(&node);
+        }
         for lane in [Lane::Urgent, Lane::Bulk] {
             let session = self.sessions.remove(&(node, lane));
             self.queued_bytes -= session.map_or(0, |session| session.queued_bytes());

@@ -271,6 +271,7 @@ impl Replication {
 
     /// Ends the replication with its federation execution.
     pub(crate) fn end(self, context: &mut Context<'_>) {
+        context.peers.forget_execution(self.execution);
         for (&class, out) in &self.outbound {
             let stream = self.stream(class);
             context.peers.forget_stream(stream);

@@ -27,7 +27,22 @@ pub(super) enum Turn {
 impl Rti {
     /// The next command to be ordered.
     pub fn poll_proposal(&mut self) -> Option<Proposal> {
-        self.shared.proposals.pop_front()
+        let proposal = self.shared.proposals.pop_front()?;
+        if let Some(execution) = proposal.command.concerned() {
+            *self.unsettled.entry(execution).or_default() += 1;
+        }
+        Some(proposal)
+    }
+
+    /// A proposal of this node has had its turn.
+    pub(super) fn note_settled(&mut self, command: &Command) {
+        let Some(execution) = command.concerned() else { return };
+        if let Some(proposals) = self.unsettled.get_mut(&execution) {
+            *proposals -= 1;
+            if *proposals == 0 {
+                self.unsettled.remove(&execution);
+            }
+        }
     }
 
     /// Applies a proposal of this node at its turn, and queues the resulting callbacks.
@@ -38,6 +53,7 @@ impl Rti {
     pub fn commit(&mut self, now: Moment, proposal: Proposal) -> Option<Completion> {
         self.shared.set_now(now);
         let Proposal { command, waiting, report } = proposal;
+        self.note_settled(&command);
         let turn = match waiting {
             None => Turn::Nobody,
             Some(waiting) if self.waiting.get(&waiting.caller) == Some(&waiting.call) => {
@@ -244,6 +260,8 @@ impl Rti {
             Event::SaveScheduled { .. }
             | Event::SaveInitiated { .. }
             | Event::SaveAnswered { .. }
+            | Event::SaveDrained { .. }
+            | Event::PartsCopied { .. }
             | Event::SaveEnded { .. }
             | Event::RestoreRequested { .. }
             | Event::RestoreAnswered { .. }
@@ -261,6 +279,8 @@ impl Rti {
                 self.save_initiated(execution, label, time, &to);
             }
             Event::SaveAnswered { execution } => self.save_answered(execution),
+            Event::SaveDrained { execution } => self.save_drained(execution),
+            Event::PartsCopied { execution } => self.parts_copied(execution),
             Event::SaveEnded { execution, to, failure } => self.save_ended(execution, &to, failure),
             Event::RestoreRequested { execution, number, federate, label } => {
                 self.restore_requested(execution, number, federate, label);
@@ -304,6 +324,10 @@ impl Rti {
         let mut execution = Execution::new(federation, self.config.node);
         if self.shared.peers.active {
             execution.start_replication(&mut self.shared, federation, self.control.removals());
+        }
+        let scheduled = federation.scheduled_save();
+        if scheduled.is_some() {
+            execution.schedule_save(&mut self.shared, scheduled);
         }
         self.executions.insert(id, execution);
     }

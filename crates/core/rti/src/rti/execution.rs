@@ -2,7 +2,7 @@
 
 use super::Shared;
 use super::saving::Capture;
-use crate::control::{Command, ExecutionId, Federation, NodeId, PublishedClass};
+use crate::control::{Channels, Command, ExecutionId, Federation, NodeId, PublishedClass};
 use crate::effect::{Change, Effect, Effects, MomRequest};
 use crate::mom::Mom;
 use crate::object::losses::Rehoming;
@@ -18,6 +18,7 @@ use hla::fom::{Edition, Fdd};
 use hla::handle::FederateHandle;
 use router::WireError;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Whether constrained federates advance although no other federate regulates time. The switch came
 /// with the 2025 edition; before, they always did.
@@ -39,8 +40,12 @@ pub(crate) struct Execution {
     pub(super) save: Option<u64>,
     /// The control plane was told that all constrained federates here have come to its time.
     pub(super) save_reported: bool,
-    /// The image that is being copied.
+    /// The last report about the channels that are being drained.
+    pub(super) channels: Option<Channels>,
+    /// The part of an image that is being copied.
     pub(super) capture: Option<Box<Capture>>,
+    /// The part that was copied.
+    pub(super) part: Option<Arc<[u8]>>,
     /// Memory of the objects, as counted in the sum of all executions.
     counted_bytes: usize,
 }
@@ -60,7 +65,9 @@ impl Execution {
             mom: Mom::new(&federation.model),
             save: None,
             save_reported: false,
+            channels: None,
             capture: None,
+            part: None,
             counted_bytes: 0,
         }
     }

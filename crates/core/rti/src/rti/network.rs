@@ -211,6 +211,7 @@ impl Rti {
             self.shared.peers.pop(from, lane);
             let federation = self.control.execution(execution);
             if let Some(execution) = self.executions.get_mut(&execution) {
+                self.shared.peers.note_handled(execution.id(), from, lane);
                 let handled = PeerMessage::decode(body).and_then(|message| {
                     execution.handle_message(&mut self.shared, from, message, federation)
                 });
@@ -227,7 +228,7 @@ impl Rti {
             self.shared.covers.clear();
             self.shared.forwards.clear();
             self.shared.reviews.clear();
-            return;
+            return self.report_rest();
         }
         loop {
             self.settle_streams();
@@ -243,6 +244,7 @@ impl Rti {
                 break;
             }
         }
+        self.report_rest();
     }
 
     /// Sends messages to the nodes of federates.

@@ -50,6 +50,7 @@ impl Rti {
     pub fn settle(&mut self, now: Moment, proposal: Proposal) -> Option<Completion> {
         self.shared.set_now(now);
         let Proposal { command, waiting, report } = proposal;
+        self.note_settled(&command);
         let Waiting { caller, call, finish } = waiting?;
         if self.waiting.get(&caller) != Some(&call) {
             return None;

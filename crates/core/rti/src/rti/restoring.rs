@@ -1,17 +1,17 @@
-//! Restoring a saved federation execution: the node of the federates reads the image, and builds new
-//! machines from it once all federates have answered.
+//! Restoring a saved federation execution: the node of the requester finds the image, each node reads
+//! its part, and builds new machines from it once all federates have answered.
 //!
 //! Until then the present machines stay as they are, and withhold everything from their federates. If
 //! the restore fails, they go on.
 
 use super::Rti;
 use super::execution::Execution;
-use super::saving::{ImageTask, ImageWork, Read};
+use super::saving::{Found, ImageTask, ImageWork, Read};
 use super::shared::Shared;
 use crate::caller::Standing;
 use crate::control::management::FEDERATION_INSTANCE;
 use crate::control::{Activity, Assignment, Command, ExecutionId, Federation};
-use crate::image::Restored;
+use crate::image::{self, Restored};
 use crate::object::image::RestoredSession;
 use hla::api::{self, RestoreFailureReason, callback_request::CallbackRequest as Callback};
 use hla::handle::FederateHandle;
@@ -28,7 +28,7 @@ impl Execution {
         image: Restored,
         sessions: &BTreeMap<FederateHandle, RestoredSession>,
     ) {
-        let Restored { objects, instances, clocks, held, periods } = image;
+        let Restored { objects, instances, clocks, held, periods, streams } = image;
         self.objects.take_image(&mut shared.effects, objects, instances, sessions);
         // Its instances are in the image. Their subscribers know them.
         self.mom.is_present = self.objects.instances.get(FEDERATION_INSTANCE).is_some();
@@ -39,10 +39,22 @@ impl Execution {
         }
         self.time.set_now(shared.now);
         sessions.keys().for_each(|&federate| self.time.joined(federate));
-        if shared.peers.active {
-            self.start_replication(shared, federation, removals);
+        match streams {
+            Some(streams) => {
+                self.objects.go_on_publishing(streams.published());
+                self.time.enter_network(self.objects.node, federation.time_home(), removals);
+                self.replicate(shared, |r, context| r.take_image(context, streams, federation));
+                self.time.take_image(clocks);
+                // Nothing is granted until all nodes have said how far they have come.
+                self.time.begin_anew(removals, federation.time_home(), federation.nodes());
+            }
+            None => {
+                if shared.peers.active {
+                    self.start_replication(shared, federation, removals);
+                }
+                self.time.take_image(clocks);
+            }
         }
-        self.time.take_image(clocks);
         if self.mom.is_present {
             self.note_states();
         }
@@ -72,30 +84,25 @@ impl Rti {
         if !execution.objects.federates.contains_key(&federate) {
             return;
         }
-        let (node, kind, name) = (execution.objects.node, federation.time, federation.name.clone());
+        let name = federation.name.clone();
         let store = Arc::clone(&self.config.saves);
         let run = move || -> Box<dyn Any + Send> {
-            let read: Read = match store.load(&name, &label) {
-                Ok(Some(octets)) => Restored::read(&octets, node, kind),
-                Ok(None) => Err("nothing was saved under this label".to_owned()),
+            let found: Found = match store.load(&name, &label) {
+                Ok(Some(octets)) => image::decode(&octets).map(|(head, _)| Box::new(head.federation)),
+                Ok(None) => Err("nothing was saved under this label at this node".to_owned()),
                 Err(why) => Err(why),
             };
-            Box::new(read)
+            Box::new(found)
         };
-        self.jobs.images.push_back(ImageTask { run: Box::new(run), work: ImageWork::Read(id, number) });
+        self.jobs.images.push_back(ImageTask { run: Box::new(run), work: ImageWork::Find(id, number) });
     }
 
-    /// The image of a requested restore was read.
-    pub(super) fn image_read(&mut self, execution: ExecutionId, number: u64, read: Read) {
-        match read {
-            Ok((federation, image)) => {
-                if self.executions.contains_key(&execution) {
-                    self.restored.insert(execution, (number, image));
-                }
-                self.propose(Command::BeginRestore { execution, number, image: federation });
-            }
-            Err(why) => self.propose(Command::RefuseRestore { execution, number, why }),
-        }
+    /// The image of a requested restore was found, or was not.
+    pub(super) fn image_found(&mut self, execution: ExecutionId, number: u64, found: Found) {
+        self.propose(match found {
+            Ok(image) => Command::BeginRestore { execution, number, image },
+            Err(why) => Command::RefuseRestore { execution, number, why },
+        });
     }
 
     /// The answer to the request of a restore (4.28).
@@ -113,9 +120,6 @@ impl Rti {
             }
             false => Callback::RequestFederationRestoreFailed(api::RequestFederationRestoreFailed { label }),
         };
-        if !granted {
-            self.restored.remove(&id);
-        }
         self.with(id, |execution, shared| {
             execution.act(shared, |objects, effects| objects.notify(effects, federate, callback));
         });
@@ -140,26 +144,51 @@ impl Rti {
             });
             self.notify_directly(id, std::iter::once(federate), &initiate);
         }
-        self.check_image(id);
+        self.read_part(id);
     }
 
-    /// Ends a restore whose image here does not fit, or is not here although federates are.
-    fn check_image(&mut self, id: ExecutionId) {
+    /// Reads the part of this node, if it has to.
+    fn read_part(&mut self, id: ExecutionId) {
         let (Some(execution), Some(federation)) = (self.executions.get(&id), self.control.execution(id))
         else {
             return;
         };
-        let number = federation.restore_number().unwrap_or_default();
-        let fits = match self.restored.get(&id).filter(|(read, _)| *read == number) {
-            Some((_, image)) => {
-                let checked = image.objects.check(&federation.model, &image.instances);
-                checked.inspect_err(|error| tracing::error!(%error, "the image cannot be used")).is_ok()
-            }
-            None => execution.objects.federates.is_empty(),
+        let node = execution.objects.node;
+        let (Some((label, saved, digest)), Some(placement), Some(number)) =
+            (federation.part_to_read(node), federation.placement(), federation.restore_number())
+        else {
+            return;
         };
-        if !fits {
-            self.propose(Command::FailRestore { execution: id, number });
-        }
+        let (name, label) = (federation.name.clone(), label.to_owned());
+        let (placement, kind, store) = (placement.clone(), federation.time, Arc::clone(&self.config.saves));
+        let run = move || -> Box<dyn Any + Send> {
+            let read: Read = match store.load(&name, &label) {
+                Ok(Some(octets)) => Restored::read(&octets, (saved, digest), &placement, kind),
+                Ok(None) => Err("nothing was saved under this label at this node".to_owned()),
+                Err(why) => Err(why),
+            };
+            Box::new(read)
+        };
+        self.jobs.images.push_back(ImageTask { run: Box::new(run), work: ImageWork::Read(id, number) });
+    }
+
+    /// The part of this node was read, or cannot be.
+    pub(super) fn part_read(&mut self, id: ExecutionId, number: u64, read: Read) {
+        let federation = self.control.execution(id).filter(|of| of.restore_number() == Some(number));
+        let (Some(execution), Some(federation)) = (self.executions.get(&id), federation) else { return };
+        let node = execution.objects.node;
+        let checked = read.and_then(|image| {
+            let fits = image.objects.check(&federation.model, &image.instances);
+            fits.map(|()| image).map_err(|error| error.details.into_owned())
+        });
+        let failure = match checked {
+            Ok(image) => {
+                self.restored.insert(id, (number, image));
+                None
+            }
+            Err(why) => Some(why),
+        };
+        self.propose(Command::PartRead { execution: id, number, node, failure });
     }
 
     /// A restore has failed: the present machines go on.
@@ -190,7 +219,7 @@ impl Rti {
         }
         old.end(&mut self.shared);
         let Some(((_, image), federation)) = image.zip(self.control.execution(to)) else {
-            // Its federates are at another node.
+            // This node has no part of it.
             return self.create(to);
         };
         let mut execution = Execution::new(federation, self.config.node);

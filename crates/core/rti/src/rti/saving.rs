@@ -1,13 +1,14 @@
-//! Saving a federation execution: the node of the federates tells them, and stores the image.
+//! Saving a federation execution: each node tells its federates, and stores its part of the image.
 //!
-//! Once all federates have answered, nobody may change anything. The image is then copied in slices,
-//! so that other federation executions go on, and a [`Job`](crate::Job) encodes and stores it.
+//! Once all federates have answered and nothing is on its way between the nodes, nobody may change
+//! anything. Each node then copies its part in slices, so that other federation executions go on. One
+//! [`Job`](crate::Job) encodes it. When the parts of all nodes are known, another one stores it.
 
 use super::Rti;
 use super::execution::Execution;
 use super::shared::Shared;
 use crate::control::{Activity, Command, ExecutionId, FederationImage, NodeId, TimeOctets};
-use crate::image::{Image, Restored};
+use crate::image::{self, Head, Part, Restored};
 use crate::mom::{FederateValue, FederationValue};
 use crate::object::image::InstanceImage;
 use crate::object::instance::Cursor;
@@ -38,14 +39,31 @@ pub(super) struct ImageTask {
 /// The purpose of an [`ImageTask`], with the number of the request.
 #[derive(Clone, Copy)]
 pub(super) enum ImageWork {
+    /// Its outcome: [`Copied`].
+    Copy(ExecutionId, u64),
     /// Its outcome: `Result<(), String>`.
     Store(ExecutionId, u64),
+    /// Its outcome: [`Found`].
+    Find(ExecutionId, u64),
     /// Its outcome: [`Read`].
     Read(ExecutionId, u64),
 }
 
-/// The outcome of reading an image: its common part, and that of the node.
-pub(super) type Read = Result<(Box<FederationImage>, Box<Restored>), String>;
+/// The octets of a part of an image.
+struct CopiedPart {
+    octets: Arc<[u8]>,
+    digest: u64,
+    last_instances: BTreeMap<NodeId, u32>,
+}
+
+/// The outcome of encoding the part of this node.
+type Copied = Result<CopiedPart, String>;
+
+/// The outcome of looking for an image: its common part.
+pub(super) type Found = Result<Box<FederationImage>, String>;
+
+/// The outcome of reading the part of this node.
+pub(super) type Read = Result<Box<Restored>, String>;
 
 impl Execution {
     /// Schedules the save with a time that the control plane records, or none.
@@ -58,22 +76,21 @@ impl Execution {
         self.settle(shared);
     }
 
-    /// Proposes that constrained federates are told of a save whose time they have come to, and the
-    /// others once all constrained ones have.
+    /// Proposes that constrained federates are told of a save whose time they have come to, and says
+    /// whether all of this node have.
     pub(super) fn report_save_reached(&mut self, shared: &mut Shared, federates: BTreeSet<FederateHandle>) {
-        let Some(number) = self.save.filter(|_| !self.save_reported) else { return };
-        let last = self.time.is_save_reached();
-        self.save_reported = last;
-        if last || !federates.is_empty() {
-            let execution = self.id();
-            let command = Command::ReachSave { execution, number, federates, last };
+        let Some(number) = self.save else { return };
+        let all = self.time.is_save_reached();
+        if std::mem::replace(&mut self.save_reported, all) != all || !federates.is_empty() {
+            let (execution, node) = (self.id(), self.objects.node);
+            let command = Command::ReachSave { execution, number, node, federates, all };
             shared.proposals.push_back(Proposal::new(command));
         }
     }
 
-    /// Whether an image can be taken: all work in slices is done, and no call waits for other nodes.
-    pub(super) fn is_at_rest(&self) -> bool {
-        self.objects.is_at_rest() && self.time.is_at_rest()
+    /// Whether nothing is left to do here, and no call waits for other nodes.
+    fn is_at_rest(&self) -> bool {
+        self.objects.is_at_rest() && self.time.is_at_rest() && self.replication.is_at_rest()
     }
 
     /// Copies a slice of the instances. Returns whether it was the last one.
@@ -82,7 +99,7 @@ impl Execution {
         let new = || Capture {
             cursor: objects.instances.cursor(),
             instances: Vec::new(),
-            last_instances: BTreeMap::from([(objects.node, objects.last_instance)]),
+            last_instances: BTreeMap::new(),
         };
         let capture = self.capture.get_or_insert_with(|| Box::new(new()));
         for image in objects.instance_images(&mut capture.cursor, COPIED_PER_SLICE) {
@@ -193,10 +210,49 @@ impl Rti {
         self.tell_saves(id);
     }
 
-    /// All federates have saved: the node that they are connected to begins the image.
+    /// All federates have saved: the node drains its channels. It reports as soon as nothing is left to
+    /// do, and whenever that is so again after a message of another node.
     pub(super) fn save_answered(&mut self, id: ExecutionId) {
-        if let Some(execution) = self.executions.get_mut(&id)
-            && !execution.objects.federates.is_empty()
+        self.shared.draining.insert(id);
+        self.with(id, |execution, shared| {
+            execution.channels = None;
+            // A follower learns at once of what it has not received.
+            execution.replicate(shared, |r, context| r.announce_all_reliably(context));
+        });
+    }
+
+    /// Reports the channels of executions that drain them and have nothing left to do.
+    pub(super) fn report_rest(&mut self) {
+        if self.shared.draining.is_empty() || !self.shared.proposals.is_empty() {
+            return;
+        }
+        for id in self.shared.draining.clone() {
+            let (Some(execution), Some(federation)) =
+                (self.executions.get_mut(&id), self.control.execution(id))
+            else {
+                continue;
+            };
+            let node = execution.objects.node;
+            let Some(number) = federation.draining() else { continue };
+            if !execution.is_at_rest() || self.unsettled.contains_key(&id) {
+                continue;
+            }
+            let last_instance = execution.objects.last_instance;
+            let channels = execution.replication.channels(&self.shared.peers, last_instance);
+            if execution.channels.as_ref() != Some(&channels) {
+                execution.channels = Some(channels.clone());
+                let command = Command::AtRest { execution: id, number, node, channels: Box::new(channels) };
+                self.shared.proposals.push_back(Proposal::new(command));
+            }
+        }
+    }
+
+    /// Nothing is on its way between the nodes any longer: each copies its part.
+    pub(super) fn save_drained(&mut self, id: ExecutionId) {
+        self.shared.draining.remove(&id);
+        if let (Some(execution), Some(federation)) =
+            (self.executions.get_mut(&id), self.control.execution(id))
+            && federation.copying(execution.objects.node).is_some()
         {
             execution.capture = None;
             self.shared.capturing.insert(id);
@@ -211,7 +267,11 @@ impl Rti {
         failure: Option<SaveFailureReason>,
     ) {
         self.shared.capturing.remove(&id);
-        self.with(id, |execution, _| execution.capture = None);
+        self.shared.draining.remove(&id);
+        self.with(id, |execution, _| {
+            execution.capture = None;
+            execution.part = None;
+        });
         let callback = match failure {
             None => Callback::FederationSaved(api::FederationSaved {}),
             Some(reason) => Callback::FederationNotSaved(api::FederationNotSaved { reason: reason.into() }),
@@ -221,55 +281,92 @@ impl Rti {
         self.save_scheduled(id);
     }
 
-    /// The federation execution of whose image a slice can be copied.
-    pub(super) fn next_to_capture(&self) -> Option<ExecutionId> {
-        let ready = |id: &&ExecutionId| self.executions.get(id).is_some_and(Execution::is_at_rest);
-        self.shared.capturing.iter().find(ready).copied()
-    }
-
-    /// Copies a slice of an image. The last one is followed by a job that stores it.
+    /// Copies a slice of an image. The last one is followed by a job that encodes the part.
     pub(super) fn capture(&mut self) {
-        let Some(id) = self.next_to_capture() else { return };
-        let Some(execution) = self.executions.get_mut(&id) else { return };
+        let Some(&id) = self.shared.capturing.first() else { return };
+        let Some(execution) = self.executions.get_mut(&id) else {
+            self.shared.capturing.remove(&id);
+            return;
+        };
         if !execution.copy_slice() {
             return;
         }
         self.shared.capturing.remove(&id);
-        let (Some(capture), Some(federation)) = (execution.capture.take(), self.control.execution(id)) else {
-            return;
-        };
-        let Some((label, number)) = federation.storing() else { return };
+        let Some(capture) = execution.capture.take() else { return };
+        let copying = self.control.execution(id).and_then(|of| of.copying(execution.objects.node));
+        let Some(number) = copying else { return };
         let Capture { instances, last_instances, .. } = *capture;
         let now = self.shared.now;
         execution.time.set_now(now);
         let delivery = &self.shared.delivery;
         let held = execution.objects.federates.values();
-        let image = Image {
-            federation: federation.image(last_instances),
+        let part = Part {
             objects: execution.objects.image(now),
             instances,
             time: execution.time.image(),
             held: held.map(|federate| (federate.handle, delivery.held(federate.client))).collect(),
             periods: execution.periods(&self.shared),
+            streams: execution.replication.image(),
         };
-        let (name, label) = (federation.name.clone(), label.to_owned());
+        let run = move || -> Box<dyn Any + Send> {
+            let (octets, digest) = part.encode();
+            let copied: Copied = Ok(CopiedPart { octets: octets.into(), digest, last_instances });
+            Box::new(copied)
+        };
+        self.jobs.images.push_back(ImageTask { run: Box::new(run), work: ImageWork::Copy(id, number) });
+    }
+
+    /// A part was encoded.
+    fn part_copied(&mut self, id: ExecutionId, number: u64, copied: Copied) {
+        let Some(execution) = self.executions.get_mut(&id) else { return };
+        let node = execution.objects.node;
+        match copied {
+            Ok(CopiedPart { octets, digest, last_instances }) => {
+                execution.part = Some(octets);
+                self.propose(Command::PartCopied { execution: id, number, node, digest, last_instances });
+            }
+            Err(why) => {
+                let failure = Some(why);
+                self.propose(Command::PartStored { execution: id, number, node, failure });
+            }
+        }
+    }
+
+    /// The parts of all nodes are known: a job stores that of this node.
+    pub(super) fn parts_copied(&mut self, id: ExecutionId) {
+        let (Some(execution), Some(federation)) = (self.executions.get_mut(&id), self.control.execution(id))
+        else {
+            return;
+        };
+        let node = execution.objects.node;
+        let (Some((label, number)), Some(common)) = (federation.storing(node), federation.image()) else {
+            return;
+        };
+        let (name, label, part) = (federation.name.clone(), label.to_owned(), execution.part.take());
         let store = Arc::clone(&self.config.saves);
         let run = move || -> Box<dyn Any + Send> {
-            let stored: Result<(), String> = store.store(&name, &label, &image.encode());
+            let head = Head { federation: common, node };
+            let part = part.ok_or_else(|| "the part of this node was not copied".to_owned());
+            let stored: Result<(), String> =
+                part.and_then(|part| store.store(&name, &label, &image::encode(&head, &part)));
             Box::new(stored)
         };
-        let work = ImageWork::Store(id, number);
-        self.jobs.images.push_back(ImageTask { run: Box::new(run), work });
+        self.jobs.images.push_back(ImageTask { run: Box::new(run), work: ImageWork::Store(id, number) });
     }
 
     /// Takes the outcome of an [`ImageTask`]; an error: it panicked.
     pub(super) fn image_done(&mut self, work: ImageWork, outcome: Result<Box<dyn Any + Send>, String>) {
         match work {
+            ImageWork::Copy(execution, number) => self.part_copied(execution, number, result_of(outcome)),
             ImageWork::Store(execution, number) => {
                 let failure = result_of::<()>(outcome).err();
-                self.propose(Command::ImageStored { execution, number, failure });
+                if let Some(here) = self.executions.get(&execution) {
+                    let node = here.objects.node;
+                    self.propose(Command::PartStored { execution, number, node, failure });
+                }
             }
-            ImageWork::Read(execution, number) => self.image_read(execution, number, result_of(outcome)),
+            ImageWork::Find(execution, number) => self.image_found(execution, number, result_of(outcome)),
+            ImageWork::Read(execution, number) => self.part_read(execution, number, result_of(outcome)),
         }
     }
 }

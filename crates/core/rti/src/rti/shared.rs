@@ -57,6 +57,8 @@ pub(crate) struct Shared {
     pub(super) reviews: BTreeSet<ExecutionId>,
     /// Executions with work in slices.
     pub(super) working: BTreeSet<ExecutionId>,
+    /// Executions that drain their channels for a save.
+    pub(super) draining: BTreeSet<ExecutionId>,
     /// Executions whose images are being copied.
     pub(super) capturing: BTreeSet<ExecutionId>,
     /// Instances of executions that have ended. Freeing a million of them takes a third of a
@@ -78,6 +80,7 @@ impl Shared {
             completions: VecDeque::new(),
             exchanges: BTreeSet::new(),
             working: BTreeSet::new(),
+            draining: BTreeSet::new(),
             capturing: BTreeSet::new(),
             discarded: VecDeque::new(),
             last_worked: ExecutionId(0),

@@ -27,7 +27,7 @@ impl Rti {
         !self.shared.discarded.is_empty()
             || self.control.has_unswept_names()
             || self.next_to_work().is_some()
-            || self.next_to_capture().is_some()
+            || !self.shared.capturing.is_empty()
     }
 
     /// Does one slice of the federation execution whose turn it is.

@@ -3,6 +3,7 @@
 use super::advance::AdvanceService;
 use super::bound::Bound;
 use super::clock::{Clock, Entering, Regulation};
+use super::network::EarlyReceived;
 use super::queue::Queue;
 use super::retraction::SentImage;
 use super::{Subject, TimeManager, TimedMessage};
@@ -12,6 +13,7 @@ use hla::RtiError;
 use hla::handle::{FederateHandle, MessageRetractionHandle, TransportationTypeHandle};
 use hla::time::{LogicalTime, LogicalTimeInterval, TimeKind};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// The state of one federate in logical time. Bounds are the numbers of [`Bound::to_bits`].
@@ -128,6 +130,8 @@ pub(crate) struct TimeImage {
     /// Of each federate that has used time management.
     clocks: Vec<ClockImage>,
     spent: TimesSpent,
+    /// Messages of other nodes that federates here have received before they were due.
+    early: Vec<(TimeOctets, MessageRetractionHandle, BTreeSet<FederateHandle>)>,
 }
 
 /// How long federates have been in the states Time Granted and Time Advancing.
@@ -137,6 +141,7 @@ type TimesSpent = Vec<(FederateHandle, (Duration, Duration))>;
 pub(crate) struct RestoredClocks {
     clocks: Vec<(FederateHandle, Clock)>,
     spent: TimesSpent,
+    early: EarlyReceived,
 }
 
 impl RestoredClocks {
@@ -144,7 +149,13 @@ impl RestoredClocks {
     /// A time or an interval is none of this kind.
     pub(crate) fn read(image: TimeImage, kind: TimeKind) -> Result<Self, RtiError> {
         let clocks = image.clocks.into_iter().map(|image| Ok((image.federate, image.restore(kind)?)));
-        Ok(Self { clocks: clocks.collect::<Result<_, RtiError>>()?, spent: image.spent })
+        let clocks = clocks.collect::<Result<_, RtiError>>()?;
+        let mut early = EarlyReceived::default();
+        for (time, retraction, to) in image.early {
+            let time = kind.decode_time(&time)?;
+            to.into_iter().for_each(|to| early.insert(time, retraction, to));
+        }
+        Ok(Self { clocks, spent: image.spent, early })
     }
 }
 
@@ -156,18 +167,26 @@ impl TimeManager {
                 || clock.draining
                 || clock.entering.is_some_and(|entering| entering.begun || entering.from.is_none())
         };
-        self.events.is_empty() && !self.has_work() && !self.clocks.values().any(is_midway)
+        self.events.is_empty()
+            && !self.has_work()
+            && !self.clocks.values().any(is_midway)
+            && self.network.as_ref().is_none_or(|network| network.is_at_rest())
     }
 
     /// The state of the federates here.
     pub(crate) fn image(&self) -> TimeImage {
         let clocks = self.clocks.iter().map(|(&federate, clock)| ClockImage::of(federate, clock)).collect();
         let spent = self.spent.iter().map(|(&federate, spent)| (federate, spent.image(self.now))).collect();
-        TimeImage { clocks, spent }
+        let early = self.network.iter().flat_map(|network| network.early.all());
+        let early = early.map(|(time, retraction, to)| (time.encode(), retraction, to.clone())).collect();
+        TimeImage { clocks, spent, early }
     }
 
     /// Takes over the state of an image. Its federates have joined, and none has a clock.
-    pub(crate) fn take_image(&mut self, RestoredClocks { clocks, spent }: RestoredClocks) {
+    pub(crate) fn take_image(&mut self, RestoredClocks { clocks, spent, early }: RestoredClocks) {
+        if let Some(network) = &mut self.network {
+            network.early = early;
+        }
         for (federate, times) in spent {
             self.spent.get_mut(&federate).into_iter().for_each(|spent| spent.add(times));
         }

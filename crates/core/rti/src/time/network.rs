@@ -81,6 +81,13 @@ impl EarlyReceived {
         }
     }
 
+    /// All messages, with the federates that have received them.
+    pub(super) fn all(
+        &self,
+    ) -> impl Iterator<Item = (LogicalTime, MessageRetractionHandle, &BTreeSet<FederateHandle>)> {
+        self.0.iter().map(|(&(time, retraction), to)| (time, MessageRetractionHandle(retraction), to))
+    }
+
     /// The federates that have received a message. It is forgotten.
     pub(super) fn take(
         &mut self,
@@ -117,6 +124,15 @@ impl Network {
             reasons.extend(time.map(|time| Reason::Message { time, from_here: own <= others }));
         }
         reasons
+    }
+
+    /// Whether nothing is reported, awaited or asked here.
+    pub(super) fn is_at_rest(&self) -> bool {
+        !self.due
+            && self.asked.is_empty()
+            && self.outgoing.is_empty()
+            && self.ahead.is_empty()
+            && self.participant.is_at_rest()
     }
 
     /// Notes whether the clock of a federate has changed in a way that others depend on.
@@ -171,13 +187,20 @@ impl TimeManager {
         home: Option<NodeId>,
         expected: BTreeSet<NodeId>,
     ) {
-        let (promised, nothing) = (self.greatest_promise(), Bound::at(self.kind.initial()));
         let Some(network) = &mut self.network else { return };
         if network.participant.epoch() == epoch {
             // Several nodes were removed at once, as far as this node knows.
             return network.participant.forget_node(gone);
         }
-        network.participant.restart(epoch, home, promised, gone);
+        network.participant.forget_node(gone);
+        self.begin_anew(epoch, home, expected);
+    }
+
+    /// Begins as if all nodes had just been recalled. `expected` are the nodes with federates.
+    pub(crate) fn begin_anew(&mut self, epoch: u32, home: Option<NodeId>, expected: BTreeSet<NodeId>) {
+        let (promised, nothing) = (self.greatest_promise(), Bound::at(self.kind.initial()));
+        let Some(network) = &mut self.network else { return };
+        network.participant.restart(epoch, home, promised);
         network.coordinator = (home == Some(network.participant.node))
             .then(|| Coordinator::restarted(epoch, nothing, expected));
         network.outgoing.clear();

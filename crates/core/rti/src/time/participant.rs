@@ -150,8 +150,9 @@ impl Participant {
         self.due |= self.participates;
     }
 
-    /// A node was removed from the network: begins anew with the time home of the new epoch.
-    pub(super) fn restart(&mut self, epoch: u32, home: Option<NodeId>, promised: Bound, gone: NodeId) {
+    /// A node was removed from the network, or the federation execution restored: begins anew with the
+    /// time home of the new epoch.
+    pub(super) fn restart(&mut self, epoch: u32, home: Option<NodeId>, promised: Bound) {
         self.epoch = epoch;
         self.home = home;
         self.answered = 1;
@@ -165,7 +166,6 @@ impl Participant {
         self.participants.clear();
         self.covers.clear();
         self.covers_stale = true;
-        self.forget_node(gone);
         self.changed = self.received.keys().copied().collect();
         for stream in self.streams.values_mut() {
             stream.reported = None;
@@ -350,6 +350,14 @@ impl Participant {
                 .get(&(class, node))
                 .is_none_or(|latest| latest.settled && streams.version() >= latest.version),
         }
+    }
+
+    /// Whether no result is awaited, and none waits.
+    pub(super) fn is_at_rest(&self) -> bool {
+        !self.due
+            && self.results.is_empty()
+            && self.outgoing.is_empty()
+            && !(self.participates && self.is_recalled())
     }
 
     /// Whether nothing beyond the recall is granted until its result has come.

@@ -32,7 +32,7 @@ struct Run {
 }
 
 /// The details of a message that can still be retracted.
-#[derive(Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 struct Details {
     /// Federates that have received it already.
     early: BTreeSet<FederateHandle>,
@@ -73,15 +73,13 @@ pub(super) fn origin(handle: MessageRetractionHandle) -> (FederateHandle, u32) {
     (FederateHandle((high >> 12) << 12 | low >> 20), (high & 0xfff) << 20 | low & 0xf_ffff)
 }
 
-/// The image of [`Sent`] in a saved federation execution. Streams begin anew after a restore, so they
-/// are no part of it.
+/// The image of [`Sent`] in a saved federation execution.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct SentImage {
     count: u32,
     /// The first and the last number of each run, and its time.
     runs: Vec<(u32, u32, TimeOctets)>,
-    /// By number: the federates that have received the message, and the instance that it deletes.
-    details: BTreeMap<u32, (BTreeSet<FederateHandle>, Option<ObjectInstanceHandle>)>,
+    details: BTreeMap<u32, Details>,
 }
 
 impl SentImage {
@@ -92,10 +90,7 @@ impl SentImage {
         for (first, last, time) in self.runs {
             sent.add_run(first, Run { last, time: kind.decode_time(&time)? });
         }
-        let details = self.details.into_iter();
-        sent.details = details
-            .map(|(number, (early, deletes))| (number, Details { early, deletes, streams: Vec::new() }))
-            .collect();
+        sent.details = self.details;
         Ok(sent)
     }
 }
@@ -103,13 +98,10 @@ impl SentImage {
 impl Sent {
     /// Its image.
     pub(super) fn image(&self) -> SentImage {
-        let details = self.details.iter();
         SentImage {
             count: self.count,
             runs: self.runs.iter().map(|(&first, run)| (first, run.last, run.time.encode())).collect(),
-            details: details
-                .map(|(&number, details)| (number, (details.early.clone(), details.deletes)))
-                .collect(),
+            details: self.details.clone(),
         }
     }
 

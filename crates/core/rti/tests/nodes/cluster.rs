@@ -7,6 +7,7 @@
 use crate::common::{Fed, Inner, Log, Refused, World, fom};
 use base::{Moment, NodeKey, Rng, Seed};
 use bytes::{Bytes, BytesMut};
+use hla::handle::FederateHandle;
 use rand_core::RngCore;
 use router::{Message as _, Wire};
 use rti::{Command, Config, ExecutionId, InstanceStatus, NodeId};
@@ -66,6 +67,10 @@ pub(crate) struct Cluster {
     pub(crate) packet_octets: u64,
     /// In percent: messages of which an octet is changed on the way.
     pub(crate) corrupt: u32,
+    /// The federation execution `F`.
+    pub(crate) execution: ExecutionId,
+    /// The names of federates in a federation execution that is going to be restored.
+    pub(crate) saved_names: BTreeMap<FederateHandle, String>,
 }
 
 fn key(node: usize) -> NodeKey {
@@ -107,33 +112,49 @@ impl Cluster {
         seed: u64,
         configure: impl Fn(&mut Config),
     ) -> Self {
-        Self::apart_with_model(nodes, &fom::main(switches), (faults, seed), configure)
+        let names: Vec<usize> = (0..nodes).collect();
+        Self::apart_with_model(&names, &fom::main(switches), (faults, seed), |_, config| configure(config))
+    }
+
+    /// A cluster whose nodes have other names than `N0`, `N1` and so on in the order of their numbers, and
+    /// settings that depend on them.
+    pub(crate) fn named(
+        names: &[usize],
+        model: &str,
+        faults: (Faults, u64),
+        configure: impl Fn(usize, &mut Config),
+    ) -> Self {
+        let mut cluster = Self::apart_with_model(names, model, faults, configure);
+        cluster.connect();
+        cluster.settle();
+        cluster
     }
 
     /// A cluster whose federation execution has another object model.
     pub(crate) fn with_model(nodes: usize, model: &str, faults: Faults, seed: u64) -> Self {
-        let mut cluster = Self::apart_with_model(nodes, model, (faults, seed), |_| {});
+        let names: Vec<usize> = (0..nodes).collect();
+        let mut cluster = Self::apart_with_model(&names, model, (faults, seed), |_, _| {});
         cluster.connect();
         cluster.settle();
         cluster
     }
 
     fn apart_with_model(
-        nodes: usize,
+        names: &[usize],
         model: &str,
         (faults, seed): (Faults, u64),
-        configure: impl Fn(&mut Config),
+        configure: impl Fn(usize, &mut Config),
     ) -> Self {
         let log: Log = Rc::default();
-        for node in 0..nodes {
-            let command = Command::AddNode { key: key(node), name: format!("N{node}") };
+        for (node, name) in names.iter().enumerate() {
+            let command = Command::AddNode { key: key(node), name: format!("N{name}") };
             log.borrow_mut().push((key(node), command.to_bytes()));
         }
-        let worlds = (0..nodes).map(|node| {
+        let worlds = names.iter().enumerate().map(|(node, &name)| {
             let mut config = Config { key: Some(key(node)), ..Config::default() };
             // Followers are filtered soon, since tests are short.
             config.network.filter_window = 4;
-            configure(&mut config);
+            configure(name, &mut config);
             let world = World::empty(config);
             {
                 let mut inner = world.0.borrow_mut();
@@ -161,6 +182,8 @@ impl Cluster {
             packets: 0,
             packet_octets: 0,
             corrupt: 0,
+            execution: ExecutionId(1),
+            saved_names: BTreeMap::new(),
         };
         let creator = cluster.worlds[0].connected("creator");
         creator.create("F", &[("main.xml", model)], "HLAinteger64Time").expect("a sound object model");
@@ -393,7 +416,7 @@ impl Cluster {
 
     /// The instances of a node, including replicas.
     pub(crate) fn instances(&self, node: usize) -> Vec<InstanceStatus> {
-        self.worlds[node].0.borrow().rti.instances(ExecutionId(1))
+        self.worlds[node].0.borrow().rti.instances(self.execution)
     }
 
     /// Asserts that every replica equals the instance at its home, and that the home is alive.
@@ -427,7 +450,9 @@ impl Cluster {
 
 /// Commits, and takes callbacks.
 fn finish(inner: &mut Inner) {
-    assert!(inner.commit_all().is_empty(), "nobody waits");
+    let completed = inner.commit_all();
+    assert!(completed.is_empty() || inner.patience.is_some(), "nobody waits");
+    inner.completed.extend(completed);
     inner.take_callbacks();
 }
 

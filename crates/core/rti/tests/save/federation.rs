@@ -54,7 +54,11 @@ const STEP: Duration = Duration::from_secs(2);
 impl Run {
     /// Lets time pass: as much as this, or a step.
     pub(crate) fn pass(&self, time: Duration) {
-        self.world.pass(if self.setup.timely { time } else { STEP });
+        match self.net {
+            // Time passes with each operation.
+            Some(_) => self.settle(),
+            None => self.world.pass(if self.setup.timely { time } else { STEP }),
+        }
     }
 }
 

@@ -24,6 +24,17 @@ pub(crate) struct Op {
     pub(crate) call: Call,
 }
 
+impl Op {
+    /// Whether it makes an instance.
+    pub(crate) fn registers(&self) -> bool {
+        matches!(
+            self.call,
+            Call::Object(object::Call::Register { .. } | object::Call::RegisterAs { .. })
+                | Call::Region(region::Call::Register { .. })
+        )
+    }
+}
+
 fn op(call: impl Strategy<Value = Call>) -> impl Strategy<Value = Op> {
     (0usize..12, prop::bool::weighted(0.8), call).prop_map(|(federate, steered, call)| Op {
         federate,

@@ -1,7 +1,7 @@
 //! Random cases are worth their time only if they reach everything, and if equal cases run equally.
 
 use crate::run::Run;
-use crate::twin;
+use crate::twin::{self, Kind};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 fn equal_cases_run_equally() {
     let mut runner = TestRunner::deterministic();
     for _ in 0..20 {
-        let case = twin::case(true).new_tree(&mut runner).expect("a case").current();
+        let case = twin::case(Kind::Timely).new_tree(&mut runner).expect("a case").current();
         assert_eq!(Run::unsaved(&case).log, Run::unsaved(&case).log);
     }
 }
@@ -34,7 +34,7 @@ fn the_cases_reach_every_kind_of_callback() {
     let mut runner = TestRunner::deterministic();
     let mut reached = BTreeMap::<String, u32>::new();
     for _ in 0..300 {
-        let case = twin::case(true).new_tree(&mut runner).expect("a case").current();
+        let case = twin::case(Kind::Timely).new_tree(&mut runner).expect("a case").current();
         for kind in Run::unsaved(&case).log.iter().flat_map(|line| kinds(line)) {
             *reached.entry(kind).or_default() += 1;
         }

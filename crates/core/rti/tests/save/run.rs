@@ -4,6 +4,7 @@
 use crate::common::save::Saves;
 use crate::common::{Fed, Refused, World, fom};
 use crate::op::{Call, Op};
+use crate::spread::{Homes, Names, Net};
 use crate::words::pick;
 use crate::{declare, federation, manage, object, own, region, time};
 use hla::handle::{FederateHandle, MessageRetractionHandle, RegionHandle};
@@ -25,6 +26,8 @@ pub(crate) struct Setup {
     pub(crate) timely: bool,
     /// The first steps of the federates, see [`crate::profile`].
     pub(crate) profiles: Vec<u16>,
+    /// The nodes of the federates. `None`: there is one RTI.
+    pub(crate) homes: Option<Homes>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +55,11 @@ pub(crate) struct State {
 }
 
 pub(crate) struct Run {
+    /// The RTI of all federates, or of one.
     pub(crate) world: World,
+    pub(crate) net: Option<Net>,
+    /// The next save is made while messages are on their way.
+    pub(crate) hasty: bool,
     pub(crate) setup: Setup,
     pub(crate) federates: Vec<Fed>,
     pub(crate) state: State,
@@ -61,16 +68,61 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// A federation execution with all callers, none of which has joined.
-    pub(crate) fn empty(setup: &Setup, saves: &Saves) -> Self {
-        let world = World::with_model(saves.config(), &fom::everything(&setup.switches));
-        let federates = setup.types.iter().zip(NAMES).map(|(_, name)| world.connected(name)).collect();
-        Self { world, setup: setup.clone(), federates, state: State::default(), log: Vec::new() }
+    /// A federation execution with all callers, none of which has joined. `names`: those of nodes, if
+    /// there are several.
+    pub(crate) fn empty(setup: &Setup, saves: &Saves, names: Names) -> Self {
+        let net = setup.homes.map(|homes| Net::new(setup, saves, names, homes));
+        let world = match &net {
+            Some(net) => net.world(0),
+            None => World::with_model(saves.config(), &fom::everything(&setup.switches)),
+        };
+        let connected = |at: usize| {
+            let world = net.as_ref().map_or_else(|| world.clone(), |net| net.world(at));
+            world.connected(NAMES[at])
+        };
+        let federates = (0..setup.types.len()).map(connected).collect();
+        Self {
+            world,
+            net,
+            hasty: false,
+            setup: setup.clone(),
+            federates,
+            state: State::default(),
+            log: Vec::new(),
+        }
+    }
+
+    /// All RTIs.
+    fn worlds(&self) -> Vec<World> {
+        self.net.as_ref().map_or_else(|| vec![self.world.clone()], Net::worlds)
+    }
+
+    /// Lets everything be done that follows from what has happened.
+    pub(crate) fn settle(&self) {
+        let Some(net) = &self.net else { return self.world.settle() };
+        net.settle();
+        let worlds = net.worlds();
+        let names = |world: &World| world.0.borrow().federates.clone();
+        let all: BTreeMap<_, _> = worlds.iter().flat_map(names).collect();
+        worlds.iter().for_each(|world| world.name_federates(&all));
+    }
+
+    /// The same, unless messages are to stay on their way.
+    pub(crate) fn let_pass(&self) {
+        match self.net.as_ref().filter(|_| self.hasty) {
+            Some(net) => net.align(),
+            None => self.settle(),
+        }
+    }
+
+    /// Names federates like this from now on.
+    pub(crate) fn name_federates(&self, names: &BTreeMap<FederateHandle, String>) {
+        self.worlds().iter().for_each(|world| world.name_federates(names));
     }
 
     /// A federation execution that all federates join.
     pub(crate) fn start(setup: &Setup, saves: &Saves) -> Self {
-        let run = Self::empty(setup, saves);
+        let run = Self::empty(setup, saves, [0, 1, 2]);
         run.join_all(&(0..setup.types.len()).collect::<Vec<_>>());
         run
     }
@@ -83,13 +135,15 @@ impl Run {
                 if turn == 0 && self.setup.more { &[("more.xml", &more)] } else { &[] };
             self.federates[at].join_as(self.setup.types[at], files).expect("join");
             if !files.is_empty() {
-                self.world.learn(files);
+                self.worlds().iter().for_each(|world| world.learn(files));
             }
         }
+        self.settle();
     }
 
     pub(crate) fn is_joined(&self, at: usize) -> bool {
-        self.world.0.borrow().rti.is_joined(self.federates[at].caller)
+        let federate = &self.federates[at];
+        federate.world.0.borrow().rti.is_joined(federate.caller)
     }
 
     /// The federates that are joined.
@@ -102,15 +156,22 @@ impl Run {
     }
 
     pub(crate) fn lose(&mut self, at: usize) {
-        self.world.lose(&self.federates[at]);
-        self.world.settle();
+        let world = self.federates[at].world.clone();
+        world.lose(&self.federates[at]);
+        self.settle();
         let handle = self.federates[at].handle.get();
-        self.federates[at] = self.world.connected(NAMES[at]);
+        self.federates[at] = world.connected(NAMES[at]);
         self.federates[at].handle.set(handle);
     }
 
     /// Applies an operation, and records the answer and all callbacks.
     pub(crate) fn apply(&mut self, step: usize, op: &Op) {
+        let done = self.act(step, op);
+        self.record(&done);
+    }
+
+    /// Applies an operation. Returns it with its answer.
+    pub(crate) fn act(&mut self, step: usize, op: &Op) -> String {
         let mut at = self.caller(op);
         let answer = match op.call {
             Call::Declare(call) => format!("{:?}", declare::apply(&self.federates[at], call)),
@@ -125,14 +186,19 @@ impl Run {
             Call::Federation(call) => federation::apply(self, at, call),
             Call::Manage(call) => format!("{:?}", manage::apply(self, at, call)),
         };
-        self.record(&format!("{step} {} {:?} -> {answer}", NAMES[at], op.call));
+        format!("{step} {} {:?} -> {answer}", NAMES[at], op.call)
     }
 
     pub(crate) fn record(&mut self, line: &str) {
-        self.world.settle();
+        self.settle();
         self.log.push(line.to_owned());
         for (federate, name) in self.federates.iter().zip(NAMES) {
-            self.log.extend(federate.callbacks().into_iter().map(|callback| format!("  {name} {callback}")));
+            let mut callbacks = federate.callbacks();
+            if self.net.is_some() {
+                // Messages of different nodes come in any order.
+                callbacks.sort();
+            }
+            self.log.extend(callbacks.into_iter().map(|callback| format!("  {name} {callback}")));
         }
     }
 

@@ -252,6 +252,8 @@ fn the_histories_reach_every_event() {
                 Event::SaveScheduled { .. }
                 | Event::SaveInitiated { .. }
                 | Event::SaveAnswered { .. }
+                | Event::SaveDrained { .. }
+                | Event::PartsCopied { .. }
                 | Event::SaveEnded { .. }
                 | Event::RestoreRequested { .. }
                 | Event::RestoreAnswered { .. }

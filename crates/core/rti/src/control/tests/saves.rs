@@ -1,5 +1,6 @@
 //! Histories of saves and restores at one node.
 
+use super::super::saving::Parts;
 use super::*;
 use std::collections::BTreeMap;
 
@@ -43,12 +44,7 @@ impl Mirror {
             Event::Created(id) => self.execution = id.0,
             Event::Resigned { federate, .. } => drop(self.told.remove(federate)),
             Event::SaveInitiated { to, .. } => self.begin(to.iter().copied(), "save"),
-            Event::SaveEnded { to, .. } => {
-                // One that cannot be honored is told to all, although nobody was told of it.
-                let told = |federate: &&FederateHandle| self.told.contains_key(federate);
-                let to: Vec<_> = to.iter().filter(told).copied().collect();
-                self.end(to.into_iter(), "save");
-            }
+            Event::SaveEnded { to, .. } => self.end(to.iter().copied(), "save"),
             Event::RestoreBegun { to, .. } => self.begin(to.keys().copied(), "restore"),
             Event::NotRestored { to, .. } => self.end(to.iter().copied(), "restore"),
             Event::Restored { from, to, assignment } => {
@@ -72,17 +68,18 @@ enum Step {
     },
     Reach {
         who: usize,
-        last: bool,
+        all: bool,
     },
     Begin(usize),
     Complete(usize, bool),
     Abort(usize),
-    Stored(bool),
+    /// The node does what comes next for a save.
+    Work(bool),
     RequestRestore(usize),
     Read(bool),
     RestoreComplete(usize, bool),
     AbortRestore(usize),
-    FailRestore,
+    PartRead(bool),
     Reserve(usize),
     /// All federates save, or restore.
     All {
@@ -96,16 +93,16 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..2_u8).prop_map(Step::Join),
         1 => who().prop_map(Step::Resign),
         4 => prop::bool::weighted(0.3).prop_map(|time| Step::RequestSave { time }),
-        3 => (who(), any::<bool>()).prop_map(|(who, last)| Step::Reach { who, last }),
+        3 => (who(), any::<bool>()).prop_map(|(who, all)| Step::Reach { who, all }),
         12 => who().prop_map(Step::Begin),
         12 => (who(), prop::bool::weighted(0.6)).prop_map(|(who, success)| Step::Complete(who, success)),
         1 => who().prop_map(Step::Abort),
-        6 => prop::bool::weighted(0.9).prop_map(Step::Stored),
+        12 => prop::bool::weighted(0.9).prop_map(Step::Work),
         6 => who().prop_map(Step::RequestRestore),
         8 => prop::bool::weighted(0.9).prop_map(Step::Read),
         8 => (who(), prop::bool::weighted(0.4)).prop_map(|(who, success)| Step::RestoreComplete(who, success)),
         3 => who().prop_map(Step::AbortRestore),
-        1 => Just(Step::FailRestore),
+        6 => prop::bool::weighted(0.9).prop_map(Step::PartRead),
         2 => who().prop_map(Step::Reserve),
         20 => any::<bool>().prop_map(|save| Step::All { save }),
     ]
@@ -153,7 +150,11 @@ impl Run {
             true => [Step::Begin(at), Step::Complete(at, true)],
             false => [Step::RestoreComplete(at, true), Step::Reserve(at)],
         };
-        (0..members).flat_map(of_one).flat_map(|step| self.single(&step)).collect()
+        let of_node = match save {
+            true => vec![Step::Work(true); 2],
+            false => vec![Step::PartRead(true)],
+        };
+        (0..members).flat_map(of_one).chain(of_node).flat_map(|step| self.single(&step)).collect()
     }
 
     fn single(&mut self, step: &Step) -> Vec<Event> {
@@ -179,7 +180,7 @@ impl Run {
         let members: Vec<_> = federation.members().map(|(federate, _)| federate).collect();
         let who = |at: usize| members.get(at % members.len().max(1)).copied().unwrap_or_default();
         let scheduled = federation.scheduled_save().map(|(number, _)| number).unwrap_or_default();
-        let storing = federation.storing().map(|(_, number)| number).unwrap_or_default();
+        let node = NodeId(1);
         let label = "L".to_owned();
         match *step {
             Step::Join(kind) => {
@@ -196,20 +197,14 @@ impl Run {
             Step::RequestSave { time } => {
                 Command::RequestSave { execution, federate: who(0), label, time: time.then_some([0; 8]) }
             }
-            Step::Reach { who: at, last } => {
+            Step::Reach { who: at, all } => {
                 let federates = BTreeSet::from([who(at)]);
-                Command::ReachSave { execution, number: scheduled, federates, last }
+                Command::ReachSave { execution, number: scheduled, node, federates, all }
             }
             Step::Begin(at) => Command::BeginSave { execution, federate: who(at) },
             Step::Complete(at, success) => Command::CompleteSave { execution, federate: who(at), success },
             Step::Abort(at) => Command::AbortSave { execution, federate: who(at) },
-            Step::Stored(success) => {
-                if success && federation.storing().is_some() {
-                    self.image = Some(federation.image(BTreeMap::from([(NodeId(1), 7)])));
-                }
-                let failure = (!success).then(|| "full".to_owned());
-                Command::ImageStored { execution, number: storing, failure }
-            }
+            Step::Work(success) => self.work(success),
             Step::RequestRestore(at) => Command::RequestRestore { execution, federate: who(at), label },
             Step::Read(success) => {
                 let number = self.requested.take().unwrap_or_default();
@@ -222,9 +217,10 @@ impl Run {
                 Command::CompleteRestore { execution, federate: who(at), success }
             }
             Step::AbortRestore(at) => Command::AbortRestore { execution, federate: who(at) },
-            Step::FailRestore => {
+            Step::PartRead(success) => {
                 let number = federation.restore_number().unwrap_or_default();
-                Command::FailRestore { execution, number }
+                let failure = (!success).then(|| "damaged".to_owned());
+                Command::PartRead { execution, number, node, failure }
             }
             Step::Reserve(at) => {
                 let names = BTreeSet::from([format!("name {at}")]);
@@ -234,11 +230,31 @@ impl Run {
         }
     }
 
+    /// The next command of the node for a save.
+    fn work(&mut self, success: bool) -> Command {
+        let federation = self.plane.federation("F").expect("it is never destroyed");
+        let (execution, node) = (federation.id, NodeId(1));
+        if let Some(number) = federation.draining() {
+            return Command::AtRest { execution, number, node, channels: Box::default() };
+        }
+        if let Some(number) = federation.copying(node) {
+            let last_instances = BTreeMap::from([(node, 7)]);
+            return Command::PartCopied { execution, number, node, digest: 1, last_instances };
+        }
+        let number = federation.storing(node).map(|(_, number)| number).unwrap_or_default();
+        if success && number > 0 {
+            self.image = federation.image();
+        }
+        let failure = (!success).then(|| "full".to_owned());
+        Command::PartStored { execution, number, node, failure }
+    }
+
     /// The common part is that of the image; only the sessions of the federates are others.
     fn check_restored(&self) {
         let federation = self.plane.federation("F").expect("it was restored");
         let image = self.image.as_ref().expect("it was restored from an image");
-        let mut now = federation.image(BTreeMap::new());
+        let parts = Parts { marks: image.parts.clone(), last_instances: BTreeMap::new() };
+        let mut now = federation.image_with(&parts);
         assert!(now.last_federate >= image.last_federate);
         assert_eq!(federation.last_instance(NodeId(1)), 7);
         now.last_federate = image.last_federate;
@@ -253,6 +269,8 @@ fn kind(event: &Event) -> &'static str {
         Event::SaveInitiated { time: None, .. } => "initiated",
         Event::SaveInitiated { time: Some(_), .. } => "initiated with a time",
         Event::SaveAnswered { .. } => "answered",
+        Event::SaveDrained { .. } => "drained",
+        Event::PartsCopied { .. } => "copied",
         Event::SaveEnded { failure: None, .. } => "saved",
         Event::SaveEnded { failure: Some(SaveFailureReason::FederateResignedDuringSave), .. } => "resigned",
         Event::SaveEnded { failure: Some(SaveFailureReason::SaveAborted), .. } => "aborted",
@@ -314,6 +332,6 @@ fn the_histories_reach_every_event() {
         steps.iter().for_each(|step| drop(run.step(step)));
         run.counts.into_iter().for_each(|(kind, count)| *counts.entry(kind).or_insert(0) += count);
     }
-    assert_eq!(counts.len(), 17, "{counts:?}");
+    assert_eq!(counts.len(), 19, "{counts:?}");
     assert!(counts.values().all(|&count| count >= 5), "{counts:?}");
 }

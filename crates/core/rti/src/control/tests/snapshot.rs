@@ -89,7 +89,7 @@ fn refusals_say_what_is_wrong() {
     let snapshot = run(std::slice::from_ref(&create)).snapshot().to_vec();
     assert_eq!(refusal(&snapshot), "taken");
     assert_eq!(refusal(&[]), "no snapshot: it is empty");
-    assert_eq!(refusal(&[9, 1, 2]), "a snapshot in version 9 of its form; this node reads version 6");
+    assert_eq!(refusal(&[9, 1, 2]), "a snapshot in version 9 of its form; this node reads version 7");
     let longer = [&snapshot[..], b"xyz"].concat();
     assert_eq!(refusal(&longer), format!("no snapshot: 3 of its {} octets are left over", longer.len()));
     assert!(refusal(&snapshot[..40]).starts_with("no snapshot: "), "{}", refusal(&snapshot[..40]));

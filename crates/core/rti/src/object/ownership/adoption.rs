@@ -61,6 +61,11 @@ impl Adoptions {
         }
     }
 
+    /// Whether no instances of a dead node are being adopted, and no requests wait for that.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.open.is_empty() && self.deferred.is_empty()
+    }
+
     /// Whether this node knows more of the owners of an instance than its new home does so far.
     pub(crate) fn knows_more(&self, class: ObjectClassHandle, view: View) -> bool {
         self.views.get(&(view.gone, class)).is_some_and(|&own| own > view.delivered)
