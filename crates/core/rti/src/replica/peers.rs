@@ -99,6 +99,10 @@ struct Exchanged {
     received: InLanes,
 }
 
+fn count(messages: &mut InLanes, lane: Lane) {
+    messages.get_mut(lane as usize).into_iter().for_each(|messages| *messages += 1);
+}
+
 /// The other nodes, and the connection to them.
 pub(crate) struct Peers {
     pub(crate) limits: NetworkLimits,
@@ -316,7 +320,7 @@ impl Peers {
             self.counters.requests_dropped += 1;
             return;
         }
-        self.exchanged.entry(execution).or_default().entry(to).or_default().sent[lane as usize] += 1;
+        count(&mut self.exchanged.entry(execution).or_default().entry(to).or_default().sent, lane);
         let octets = message.encode(execution, model);
         self.queued_bytes += octets.len();
         session.send(octets);
@@ -325,7 +329,7 @@ impl Peers {
 
     /// Notes that a message of another node was handled.
     pub(crate) fn note_handled(&mut self, execution: ExecutionId, from: NodeId, lane: Lane) {
-        self.exchanged.entry(execution).or_default().entry(from).or_default().received[lane as usize] += 1;
+        count(&mut self.exchanged.entry(execution).or_default().entry(from).or_default().received, lane);
     }
 
     /// The number of messages of an execution that were sent to each other node, and handled from it.

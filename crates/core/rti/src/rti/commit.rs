@@ -160,6 +160,8 @@ impl Rti {
             Event::Created(id) => self.create(id),
             Event::Destroyed(id) => {
                 self.shared.working.remove(&id);
+                self.shared.draining.remove(&id);
+                self.shared.capturing.remove(&id);
                 if let Some(execution) = self.executions.remove(&id) {
                     execution.end(&mut self.shared);
                 }

@@ -4,6 +4,7 @@
 use crate::cluster::{BAD, Cluster, Faults, SOUND, under_faults};
 use crate::common::save::Saves;
 use crate::common::{Fed, Refused, World, fom};
+use hla::api::OrderType;
 use hla::handle::FederateHandle;
 use rti::ExecutionId;
 use std::collections::BTreeMap;
@@ -335,6 +336,57 @@ fn a_federate_that_has_just_left_takes_no_part() -> Refused {
         a.update(car, "a=1")?;
         cluster.run(WHILE);
         assert_eq!(b.callbacks().len(), 1, "it reflects the update");
+        Ok(())
+    })
+}
+
+/// Federates of three nodes come to the time of a save one after the other.
+#[test]
+fn a_save_with_a_time_waits_for_the_constrained_federates_of_all_nodes() -> Refused {
+    under_faults(|faults, seed| {
+        let disks = Disks::default();
+        let mut cluster = disks.cluster(&[0, 1, 2], &[], (faults, seed));
+        let [a, b, c] = cluster.join_all();
+        a.publish_interaction("I")?;
+        a.order_interaction("I", OrderType::Timestamp)?;
+        a.regulate(1)?;
+        for federate in [&b, &c] {
+            federate.subscribe_interaction("I")?;
+            federate.constrain()?;
+        }
+        cluster.run(WHILE);
+        a.send_in_time("I", "p=1", 10)?;
+        a.send_in_time("I", "p=1", 11)?;
+        a.request_save_at("L", 10)?;
+        a.tar(20)?;
+        cluster.run(WHILE);
+        skip(&[&a, &b, &c]);
+        let message = |time: i64| format!("receive(I, p=1, reliable, A, t={time}, TSO)");
+        b.tar(15)?;
+        cluster.run(WHILE);
+        assert_eq!(b.callbacks(), [message(10), "initiateSave(L, 10)".to_owned()]);
+        assert_eq!((a.callbacks(), c.callbacks()), (Vec::new(), Vec::new()), "C has yet to come to it");
+        c.tar(10)?;
+        cluster.run(WHILE);
+        assert_eq!(c.callbacks(), [message(10), "granted(10)".to_owned()]);
+        c.tar(15)?;
+        cluster.run(WHILE);
+        assert_eq!(
+            (a.callbacks(), c.callbacks()),
+            (vec!["initiateSave(L, 10)".to_owned()], vec!["initiateSave(L, 10)".to_owned()])
+        );
+        for federate in [&a, &b, &c] {
+            federate.save()?;
+            cluster.align();
+        }
+        cluster.run(WHILE);
+        let granted = ["federationSaved".to_owned(), message(11), "granted(15)".to_owned()];
+        assert_eq!((b.callbacks(), c.callbacks()), (granted.to_vec(), granted.to_vec()));
+        drop(cluster);
+        let mut cluster = disks.cluster(&[1, 2, 0], &[], (faults, seed + 100));
+        let (a, b, c) = (cluster.join(2, "A"), cluster.join(0, "B"), cluster.join(1, "C"));
+        let told = restore(&mut cluster, &[&a, &b, &c], "L");
+        assert_eq!(told, [Vec::new(), granted[1..].to_vec(), granted[1..].to_vec()]);
         Ok(())
     })
 }
