@@ -343,7 +343,9 @@ impl Federation {
         }
         // The loss of federates fails a save or a restore as soon as the others have answered.
         if !had_federates {
-            events.extend(takes_part.then(|| self.lose_node_of_save()).into_iter().flatten());
+            if takes_part {
+                events.extend(self.lose_node_of_save());
+            }
             events.extend(self.lose_node_of_restore(node));
         }
         if self.time_home == Some(node) {

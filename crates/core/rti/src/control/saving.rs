@@ -235,7 +235,7 @@ impl Federation {
         let execution = self.id;
         let Some(octets) = time else {
             let mut events = self.unschedule();
-            self.initiate(number, label, None);
+            self.initiate(number, label, None, BTreeSet::new());
             events.extend(self.tell_of_save(self.members.keys().copied().collect()));
             return Ok(events);
         };
@@ -250,13 +250,13 @@ impl Federation {
     }
 
     /// Begins a save. All federates are told at once, unless it has a time.
-    fn initiate(&mut self, number: u64, label: String, time: Option<TimeOctets>) {
+    fn initiate(&mut self, number: u64, label: String, time: Option<TimeOctets>, reached: BTreeSet<NodeId>) {
         tracing::info!(federation = self.name, label, "federation save initiated");
         self.saves.current = Some(Save {
             number,
             label,
             time,
-            reached: BTreeSet::new(),
+            reached,
             steps: BTreeMap::new(),
             complete: time.is_none(),
             stage: Stage::Federates,
@@ -304,8 +304,7 @@ impl Federation {
             }
             let Scheduled { number, label, time, reached } = scheduled.clone();
             self.saves.scheduled = None;
-            self.initiate(number, label, Some(time));
-            self.saves.current.iter_mut().for_each(|save| save.reached.clone_from(&reached));
+            self.initiate(number, label, Some(time), reached);
         }
         let Some(save) = self.saves.current.as_mut().filter(|save| save.number == number) else {
             return Vec::new();
@@ -435,7 +434,8 @@ impl Federation {
         digest: u64,
         last_instances: BTreeMap<NodeId, u32>,
     ) -> Vec<Event> {
-        let Some(Stage::Copying(left, parts)) = self.stage(number) else { return Vec::new() };
+        let Some(stage) = self.stage(number) else { return Vec::new() };
+        let Stage::Copying(left, parts) = stage else { return Vec::new() };
         if !left.remove(&node) {
             return Vec::new();
         }
@@ -447,10 +447,7 @@ impl Federation {
         if !left.is_empty() {
             return Vec::new();
         }
-        let parts = std::mem::take(parts);
-        self.stage(number).into_iter().for_each(|stage| {
-            *stage = Stage::Storing(parts.marks.keys().copied().collect(), parts.clone());
-        });
+        *stage = Stage::Storing(parts.marks.keys().copied().collect(), std::mem::take(parts));
         vec![Event::PartsCopied { execution: self.id }]
     }
 
