@@ -38,6 +38,13 @@ impl Table {
         self.lines.push(cells.into());
     }
 
+    /// The table without its first column.
+    #[must_use]
+    pub fn without_first_column(mut self) -> Self {
+        self.lines.iter_mut().for_each(|line| drop(line.remove(0)));
+        self
+    }
+
     /// The table as text for the standard output, without a line end behind it.
     #[must_use]
     pub fn text(&self) -> String {

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use base::Serial31;
 use bytes::Bytes;
 use fedpro::client::CallError;
-use hla::api::{CallRequest, Message as _, Request, call_response};
+use hla::api::{CallRequest, Message as _, Request, call_request, call_response};
 
 use crate::error::FederateError;
 use crate::state::Shared;
@@ -41,13 +41,16 @@ enum Progress {
 
 impl<T> Call<T> {
     pub(crate) fn start<R: Request<Output = T>>(shared: &Arc<Shared>, request: R) -> Self {
-        let body = encode(request);
-        let mut call = Self {
-            shared: Arc::clone(shared),
-            progress: Progress::Finished,
-            service: R::SERVICE.name,
-            output: R::output,
-        };
+        Self::queue(shared, R::SERVICE.name, encode(request), R::output)
+    }
+
+    fn queue(
+        shared: &Arc<Shared>,
+        service: &'static str,
+        body: Bytes,
+        output: fn(call_response::CallResponse) -> Option<T>,
+    ) -> Self {
+        let mut call = Self { shared: Arc::clone(shared), progress: Progress::Finished, service, output };
         call.progress = call.send(body);
         call
     }
@@ -72,6 +75,14 @@ impl<T> Call<T> {
         (self.output)(response).ok_or_else(|| {
             FederateError::Protocol(format!("its answer to {} is no result of it", self.service))
         })
+    }
+}
+
+impl Call<call_response::CallResponse> {
+    pub(crate) fn start_any(shared: &Arc<Shared>, request: call_request::CallRequest) -> Self {
+        let service = request.service().name;
+        let body = CallRequest { call_request: Some(request) }.encode_to_vec();
+        Self::queue(shared, service, body.into(), Some)
     }
 }
 

@@ -6,6 +6,8 @@ use std::task::Poll;
 
 use carrier::Filter;
 use hla::Exception;
+use hla::api::call_request::CallRequest;
+use hla::api::call_response::CallResponse;
 use hla::api::{FomModule, JoinResult, Request};
 use tracing::{Instrument as _, info_span};
 
@@ -119,6 +121,12 @@ impl Federate {
     /// Calls a service by its request. The methods named after the services do just this.
     pub fn call<R: Request>(&self, request: R) -> Call<R::Output> {
         Call::start(&self.guard.shared, request)
+    }
+
+    /// Calls a service by a request whose kind is known only when the program runs. The result is the
+    /// response as it came.
+    pub fn call_any(&self, request: CallRequest) -> Call<CallResponse> {
+        Call::start_any(&self.guard.shared, request)
     }
 
     /// A handle for sending many updates and interactions without waiting for each.
