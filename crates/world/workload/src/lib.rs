@@ -13,6 +13,8 @@
 //!
 //! Every object has a seed of its own, derived from the name of its class and its number there:
 //! adding an object or a class changes nothing in the others.
+//!
+//! Beside this traffic, [`phases`] has workloads of federates that call services in phases.
 
 pub mod analysis;
 mod chain;
@@ -23,6 +25,7 @@ mod generator;
 mod holding;
 mod matrix;
 mod object;
+pub mod phases;
 mod size;
 
 pub use chain::ChainError;
