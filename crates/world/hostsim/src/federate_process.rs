@@ -1,8 +1,10 @@
 //! A process that runs federates.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use base::{Deadlines, Moment};
+use workload::phases::{Federate, Order};
 
 use crate::member::Member;
 use crate::wires::{SocketId, Turn};
@@ -33,6 +35,22 @@ impl FederateProcess {
     pub(crate) fn begin(&mut self) {
         self.members.iter_mut().for_each(Member::begin);
         self.due.extend(0..self.members.len());
+    }
+
+    /// Gives all federates that follow orders one more, which they begin with the next turn.
+    pub(crate) fn order(&mut self, order: Order) {
+        self.members.iter_mut().filter_map(Member::federate_mut).for_each(|federate| federate.order(order));
+        self.due.extend(0..self.members.len());
+    }
+
+    /// The federates that follow orders.
+    pub(crate) fn federates(&self) -> impl Iterator<Item = &Federate> {
+        self.members.iter().filter_map(Member::federate)
+    }
+
+    /// The times that they have recorded since this was last called.
+    pub(crate) fn take_times(&mut self) -> Vec<Duration> {
+        self.members.iter_mut().filter_map(Member::federate_mut).flat_map(Federate::take_times).collect()
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Moment> {

@@ -87,6 +87,10 @@ pub const OBJECTS_MAX: u64 = 100_000;
 pub const PUBLISHERS_MAX: u32 = 1_000;
 /// Maximum number of subscribers of a task at each node.
 pub const SUBSCRIBERS_MAX: u32 = 1_000;
+/// Maximum number of federates of a group of a plan.
+pub const FEDERATES_MAX: u64 = 10_000;
+/// Maximum number of objects that the federates of a plan have at a time.
+pub const PLAN_OBJECTS_MAX: u64 = 1_000_000;
 
 /// Placement of processes on computers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -263,6 +267,11 @@ pub enum Process {
     },
 }
 
+pub(crate) fn range(setting: &'static str, min: u64, max: u64, got: u64) -> Result<(), FederationError> {
+    let fits = (min..=max).contains(&got);
+    if fits { Ok(()) } else { Err(FederationError::Range { setting, min, max, got }) }
+}
+
 impl Federation {
     /// A chain of nodes, all of whose processes are on one computer of this kind and run on any core.
     pub fn chain(nodes: u16, hosts: HostModel, work: Vec<Work>, seed: Seed) -> Self {
@@ -302,11 +311,17 @@ impl Federation {
     /// # Errors
     /// [`FederationError`]: the first setting that is invalid.
     pub fn check(&self) -> Result<(), FederationError> {
+        self.check_network()?;
+        range("the number of tasks", 1, 1_000, self.work.len() as u64)?;
+        for (index, work) in self.work.iter().enumerate() {
+            self.check_task(index, work)?;
+        }
+        Ok(())
+    }
+
+    /// Checks computers and nodes, but no tasks.
+    pub(crate) fn check_network(&self) -> Result<(), FederationError> {
         self.hosts.check()?;
-        let range = |setting, min, max, got| {
-            let fits = (min..=max).contains(&got);
-            if fits { Ok(()) } else { Err(FederationError::Range { setting, min, max, got }) }
-        };
         range("the number of nodes", 1, NODES_MAX.into(), self.nodes.into())?;
         if let Joined::Tree(layers) = &self.joined {
             for &width in layers.iter() {
@@ -317,7 +332,6 @@ impl Federation {
                 return Err(FederationError::Layers { layers, nodes: self.nodes });
             }
         }
-        range("the number of tasks", 1, 1_000, self.work.len() as u64)?;
         if let Some(multicast) = &self.multicast {
             range("the number of multicast groups", 1, GROUPS_MAX.into(), multicast.groups.into())?;
             if self.nodes == 1 {
@@ -327,32 +341,33 @@ impl Federation {
                 return Err(FederationError::MulticastLoss);
             }
         }
-        for (index, work) in self.work.iter().enumerate() {
-            self.check_places(index + 1, work)?;
-            let (min, max) = (work.task.size_bytes_min().into(), SIZE_BYTES_MAX.into());
-            range("the size of an update in bytes", min, max, work.size_bytes.into())?;
-            let subscribers = work.task.subscribers();
-            range("the number of subscribers", 1, SUBSCRIBERS_MAX.into(), subscribers.into())?;
-            let publishers = work.task.publishers();
-            range("the number of publishers", 1, PUBLISHERS_MAX.into(), publishers.into())?;
-            let count = match work.task {
-                Task::Entities { workload, run, .. } => {
-                    let objects = self.workload(index, workload)?.objects();
-                    range("the number of objects of a workload", 1, OBJECTS_MAX, objects)?;
-                    self.updates(index, workload, run)?.count() as u64
-                }
-                Task::Replay { recording, .. } => {
-                    let recording = self.recording(index, recording)?;
-                    range("the number of objects of a recording", 1, OBJECTS_MAX, recording.objects())?;
-                    let sizes = recording.updates().iter().map(|update| update.size_bytes);
-                    range("the size of a recorded update in bytes", 0, max, sizes.max().unwrap_or(0).into())?;
-                    recording.updates().len() as u64
-                }
-                _ => work.task.count().into(),
-            };
-            range("the count of a task", 1, COUNT_MAX.into(), count)?;
-        }
         Ok(())
+    }
+
+    fn check_task(&self, index: usize, work: &Work) -> Result<(), FederationError> {
+        self.check_places(index + 1, work)?;
+        let (min, max) = (work.task.size_bytes_min().into(), SIZE_BYTES_MAX.into());
+        range("the size of an update in bytes", min, max, work.size_bytes.into())?;
+        let subscribers = work.task.subscribers();
+        range("the number of subscribers", 1, SUBSCRIBERS_MAX.into(), subscribers.into())?;
+        let publishers = work.task.publishers();
+        range("the number of publishers", 1, PUBLISHERS_MAX.into(), publishers.into())?;
+        let count = match work.task {
+            Task::Entities { workload, run, .. } => {
+                let objects = self.workload(index, workload)?.objects();
+                range("the number of objects of a workload", 1, OBJECTS_MAX, objects)?;
+                self.updates(index, workload, run)?.count() as u64
+            }
+            Task::Replay { recording, .. } => {
+                let recording = self.recording(index, recording)?;
+                range("the number of objects of a recording", 1, OBJECTS_MAX, recording.objects())?;
+                let sizes = recording.updates().iter().map(|update| update.size_bytes);
+                range("the size of a recorded update in bytes", 0, max, sizes.max().unwrap_or(0).into())?;
+                recording.updates().len() as u64
+            }
+            _ => work.task.count().into(),
+        };
+        range("the count of a task", 1, COUNT_MAX.into(), count)
     }
 
     /// Checks that a task refers to existing nodes, each once.

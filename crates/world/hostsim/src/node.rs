@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use base::{Address, Moment, NodeKey, Seed};
 use bytes::BytesMut;
@@ -13,6 +14,7 @@ use kernel::{
 use crate::chunk::{Chunk, Counted};
 use crate::federation::Federation;
 use crate::groups::{self, Carried, Groups};
+use crate::saves::Saves;
 use crate::scheduler::ProcessId;
 use crate::wires::{SocketId, Turn};
 
@@ -39,6 +41,8 @@ pub(crate) struct Node {
     paused: BTreeSet<SocketId>,
     /// Multicast groups shared with other nodes.
     groups: Option<Groups>,
+    /// Saved federation executions.
+    saves: Arc<Saves>,
     /// Bytes written to links.
     link_bytes: u64,
     buffer: BytesMut,
@@ -71,8 +75,11 @@ impl Node {
     ) -> Result<Self, kernel::NetworkError> {
         let seed = federation.seed.split("node").split_index(number as u64);
         let source = Box::new(NoFoms);
+        let saves = Arc::new(Saves::default());
+        let mut config = Config::default();
+        config.rti.saves = Arc::<Saves>::clone(&saves);
         let kernel = if federation.nodes == 1 {
-            Kernel::new(Config::default(), source)
+            Kernel::new(config, source)
         } else {
             let key = NodeKey(seed.split("key").0.max(1));
             let name = format!("node {number}");
@@ -83,7 +90,7 @@ impl Node {
                 |to: usize| LinkTarget { url: to.to_string(), name: None, terms: LinkTerms::default() };
             network.targets = federation.joined.target(number).map(target).into_iter().collect();
             network.multicast = federation.multicast.as_ref().map(groups::of_kernel);
-            Kernel::in_network(Moment::ZERO, Config::default(), network, source)?
+            Kernel::in_network(Moment::ZERO, config, network, source)?
         };
         let groups = federation.multicast.as_ref().zip(datagrams);
         let groups = groups.map(|(multicast, socket)| Groups::new(multicast, socket, seed.split("groups")));
@@ -97,6 +104,7 @@ impl Node {
             full: BTreeSet::new(),
             paused: BTreeSet::new(),
             groups,
+            saves,
             link_bytes: 0,
             buffer: BytesMut::new(),
         })
@@ -118,6 +126,11 @@ impl Node {
         let asked_again = self.kernel.network().map_or(0, |network| network.services.asked);
         let carried = self.groups.as_ref().map_or_else(Carried::default, Groups::carried);
         Carried { asked_again, ..carried }
+    }
+
+    /// Octets of the saved federation executions that it keeps.
+    pub(crate) fn saved_bytes(&self) -> u64 {
+        self.saves.bytes()
     }
 
     /// Its view of the network.
@@ -220,7 +233,8 @@ impl Node {
     /// Writes the kernel's output: first to links, then to federates. The connection `origin`,
     /// which was just read, goes last, unless [`WRITES_BEFORE_ANSWER`] others precede it anyway.
     fn give_out(&mut self, turn: &mut Turn<'_>, origin: Option<SocketId>) {
-        // FOM modules are read by another thread of the process, before the measurement begins.
+        // Another thread of the process reads FOM modules, before the measurement begins. It also writes
+        // and reads saved federation executions, for which the host model has no cost.
         while let Some(job) = self.kernel.poll_job() {
             self.kernel.finish_job(turn.now(), job.run());
         }

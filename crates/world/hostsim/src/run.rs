@@ -21,14 +21,14 @@ use crate::work::{Task, Update, Work};
 use crate::world::{Program, World};
 
 /// Longest time for nodes and federates to become ready, in simulated time.
-const READY_MAX: Duration = Duration::from_secs(600);
+pub(crate) const READY_MAX: Duration = Duration::from_secs(600);
 /// Settling time after the last join, so that its consequences do not disturb the tasks.
-const CALM: Duration = Duration::from_secs(2);
+pub(crate) const CALM: Duration = Duration::from_secs(2);
 /// Waiting time for the last updates of entities. Best-effort updates may never arrive, so that the
 /// run cannot wait for all.
 const SETTLE: Duration = Duration::from_secs(5);
 /// Interval at which a condition is checked, in simulated time.
-const LOOK: Duration = Duration::from_millis(1);
+pub(crate) const LOOK: Duration = Duration::from_millis(1);
 /// The same for multicast groups, whose memberships spread more slowly.
 const LOOK_AT_GROUPS: Duration = Duration::from_millis(50);
 
@@ -51,6 +51,14 @@ pub enum RunError {
     Federate {
         /// Number of the task, from 1.
         task: usize,
+        /// The reason.
+        why: String,
+    },
+    /// A federate of a plan was refused or lost.
+    #[error("a federate of group {group}: {why}")]
+    Group {
+        /// Number of the group, from 1.
+        group: usize,
         /// The reason.
         why: String,
     },
@@ -95,6 +103,34 @@ pub fn run(federation: &Federation, mut progress: impl FnMut(f64) -> bool) -> Re
     Ok(run.report(&before))
 }
 
+/// A world with the nodes of a federation, and their processes.
+///
+/// # Errors
+/// [`RunError::Node`].
+pub(crate) fn world_of_nodes(
+    federation: &Federation,
+    computers: usize,
+) -> Result<(World, Rc<Vec<ProcessId>>), RunError> {
+    let wires = Wires::new(federation.hosts, federation.ethernet, computers, federation.pinned);
+    let mut world = World::new(wires);
+    // Processes have the numbers of the order in which they are added.
+    let directory = Rc::new((0..u32::from(federation.nodes)).map(ProcessId).collect::<Vec<_>>());
+    for (number, which) in (0..federation.nodes).enumerate() {
+        let datagrams = federation.multicast.map(|_| world.wires.add_member(directory[number]));
+        let node = Node::new(number, federation, Rc::clone(&directory), datagrams)
+            .map_err(|why| RunError::Node { node: number, why: why.to_string() })?;
+        let computer = if federation.placement == Placement::Together { 0 } else { number };
+        let core = federation.core(Process::Node(which)).unwrap_or(0);
+        world.add(computer, core, Program::Node(Box::new(node)));
+    }
+    Ok((world, directory))
+}
+
+/// Whether all of so many nodes are members and know each other.
+pub(crate) fn are_members(world: &World, count: usize) -> bool {
+    count == 1 || world.nodes().all(|node| node.members() == Some(count))
+}
+
 /// Counters at a moment.
 struct Counts {
     at: Moment,
@@ -113,18 +149,7 @@ impl<'a> Run<'a> {
             Placement::ByNode => nodes,
             Placement::Apart => nodes + federation.work.iter().map(Work::processes).sum::<usize>(),
         };
-        let wires = Wires::new(federation.hosts, federation.ethernet, computers, federation.pinned);
-        let mut world = World::new(wires);
-        // Processes have the numbers of the order in which they are added.
-        let directory = Rc::new((0..u32::from(federation.nodes)).map(ProcessId).collect::<Vec<_>>());
-        for (number, which) in (0..federation.nodes).enumerate() {
-            let datagrams = federation.multicast.map(|_| world.wires.add_member(directory[number]));
-            let node = Node::new(number, federation, Rc::clone(&directory), datagrams)
-                .map_err(|why| RunError::Node { node: number, why: why.to_string() })?;
-            let computer = if federation.placement == Placement::Together { 0 } else { number };
-            let core = federation.core(Process::Node(which)).unwrap_or(0);
-            world.add(computer, core, Program::Node(Box::new(node)));
-        }
+        let (world, directory) = world_of_nodes(federation, computers)?;
         let scripts = (0..federation.work.len()).map(|task| Ok(Rc::from(federation.script(task)?)));
         let scripts = scripts.collect::<Result<_, FederationError>>()?;
         Ok(Self { federation, world, nodes: directory, federate_processes: Vec::new(), scripts })
@@ -133,10 +158,7 @@ impl<'a> Run<'a> {
     /// Waits until all nodes are members and know each other.
     fn found(&mut self) -> Result<(), RunError> {
         let count = usize::from(self.federation.nodes);
-        if count == 1 {
-            return Ok(());
-        }
-        self.wait("all nodes are members", |world| world.nodes().all(|node| node.members() == Some(count)))
+        self.wait("all nodes are members", |world| are_members(world, count))
     }
 
     fn join(&mut self) -> Result<(), RunError> {
@@ -240,8 +262,9 @@ impl<'a> Run<'a> {
         loop {
             self.world.run_until(self.world.now() + LOOK);
             self.failure()?;
-            let parts =
-                || self.world.federate_processes().flat_map(FederateProcess::members).map(Member::part);
+            let parts = || {
+                self.world.federate_processes().flat_map(FederateProcess::members).filter_map(Member::part)
+            };
             let now = self.world.now();
             if parts().all(|part| part.is_done() || now >= over && part.may_lose()) {
                 return Ok(());
@@ -348,7 +371,7 @@ impl<'a> Run<'a> {
                 federate_processes
                     .iter()
                     .flat_map(|federate_process| federate_process.members())
-                    .map(Member::part)
+                    .filter_map(Member::part)
             };
             let mut times_ns: Vec<u64> = parts().flat_map(|part| part.times_ns.iter().copied()).collect();
             times_ns.sort_unstable();
@@ -396,7 +419,7 @@ fn groups_reach_all(world: &World) -> bool {
     })
 }
 
-fn stalled(phase: &'static str) -> RunError {
+pub(crate) fn stalled(phase: &'static str) -> RunError {
     RunError::Stalled { phase, seconds: READY_MAX.as_secs() }
 }
 

@@ -1,6 +1,7 @@
 //! Processes with their programs, and the event loop.
 
 use base::Moment;
+use workload::phases::Order;
 
 use crate::federate_process::FederateProcess;
 use crate::node::Node;
@@ -69,9 +70,33 @@ impl World {
 
     /// Lets the federates of a process begin their tasks.
     pub(crate) fn begin(&mut self, process: ProcessId) {
-        if let Program::FederateProcess(federate_process) = &mut self.programs[process.0 as usize] {
+        if let Some(federate_process) = self.federate_process(process) {
             federate_process.begin();
             self.wires.wake(process);
+        }
+    }
+
+    /// Gives the federates of a process an order.
+    pub(crate) fn order(&mut self, process: ProcessId, order: Order) {
+        if let Some(federate_process) = self.federate_process(process) {
+            federate_process.order(order);
+            self.wires.wake(process);
+        }
+    }
+
+    /// The process of federates with this number.
+    pub(crate) fn federate_process(&mut self, process: ProcessId) -> Option<&mut FederateProcess> {
+        match &mut self.programs[process.0 as usize] {
+            Program::FederateProcess(federate_process) => Some(federate_process),
+            Program::Node(_) => None,
+        }
+    }
+
+    /// The same, to look at.
+    pub(crate) fn process_of_federates(&self, process: ProcessId) -> Option<&FederateProcess> {
+        match &self.programs[process.0 as usize] {
+            Program::FederateProcess(federate_process) => Some(federate_process),
+            Program::Node(_) => None,
         }
     }
 
