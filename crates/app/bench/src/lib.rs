@@ -13,10 +13,8 @@
 //! - [`fanout`]: one update to many subscribers, against as many single updates;
 //! - [`memory`]: the cost of idle federates and registered objects for the server;
 //! - [`grants`]: grants of logical time to federates that advance in steps;
-//! - [`joins`]: very many federates that join and leave at once;
-//! - [`objects`]: very many objects of one federate, and their effect on others;
-//! - [`ownership`]: attributes that pass from federate to federate;
-//! - [`saves`]: a federation that is saved and restored;
+//! - [`phases`]: very many federates that join at once, very many objects, ownership that passes, and
+//!   a federation that is saved and restored;
 //! - [`record`]: the updates of a federation that runs, to be replayed;
 //! - [`region`]: update regions and subscription regions that move;
 //! - [`kills`]: the promises of a federation over many nodes while nodes are killed;
@@ -29,7 +27,6 @@
 
 mod access;
 mod alarm;
-mod canary;
 pub mod cores;
 mod edition;
 pub mod entities;
@@ -42,7 +39,6 @@ pub mod floor;
 pub mod grants;
 pub mod groups;
 mod joined;
-pub mod joins;
 pub mod kills;
 pub mod latency;
 mod line;
@@ -50,14 +46,12 @@ pub mod mass;
 mod member;
 pub mod memory;
 pub mod namespaces;
-pub mod objects;
-pub mod ownership;
+pub mod phases;
 mod play;
 mod process;
 pub mod record;
 pub mod region;
 mod role;
-pub mod saves;
 mod server;
 mod share;
 pub mod site;

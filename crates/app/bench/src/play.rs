@@ -14,10 +14,11 @@ use crate::error::BenchError;
 use crate::kills::federates::{self, FederateProcess};
 use crate::kills::nodes;
 use crate::member::{Member, flood, received, reflected};
+use crate::phases::play_group;
 use crate::process::{orders, print_line};
 use crate::role::{number, spawned};
 use crate::srmp::{population, table1};
-use crate::{entities, exchange, federation, floor, grants, joins, objects, ownership, region, site};
+use crate::{entities, exchange, federation, floor, grants, region, site};
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
@@ -75,10 +76,9 @@ pub fn play(words: &[String]) -> Result<(), BenchError> {
             None => Err(BenchError::Unusable("these are no orders for federates".to_owned())),
         },
         ["sinks", server, federation, count] => run(play_sinks(server, federation, number(count)?)),
-        ["owner", server, federation] => run(objects::play_owner(server, federation)),
-        ["holder", server, federation] => run(ownership::play_holder(server, federation)),
-        ["joiners", server, federation] => run(joins::play_joiners(server, federation)),
-        ["late", server, federation] => run(objects::play_late(server, federation)),
+        ["group", server, federation, name, first, second, group] => {
+            run(play_group(server, federation, [name, first, second], group))
+        }
         ["steppers", server, federation, count, lookahead, messages, service, order] => {
             let words = [lookahead, messages, service, order].map(str::to_owned);
             run(async move { grants::play_steppers(server, federation, number(count)?, &words).await })

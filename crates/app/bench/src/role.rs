@@ -87,18 +87,6 @@ pub(crate) fn sinks(server: &str, federation: &str, count: usize) -> Vec<String>
     words(["sinks", server, federation, &count.to_string()])
 }
 
-pub(crate) fn owner(server: &str, federation: &str) -> Vec<String> {
-    words(["owner", server, federation])
-}
-
-pub(crate) fn holder(server: &str, federation: &str) -> Vec<String> {
-    words(["holder", server, federation])
-}
-
-pub(crate) fn late(server: &str, federation: &str) -> Vec<String> {
-    words(["late", server, federation])
-}
-
 /// `plan` has the words of their plan.
 pub(crate) fn steppers(server: &str, federation: &str, count: usize, plan: [&str; 4]) -> Vec<String> {
     [&words(["steppers", server, federation, &count.to_string()])[..], &words(plan)].concat()
@@ -114,8 +102,10 @@ pub(crate) fn region_walkers(name: &str, server: &str, federation: &str, scene: 
     [&words([name, server, federation])[..], scene].concat()
 }
 
-pub(crate) fn joiners(server: &str, federation: &str) -> Vec<String> {
-    words(["joiners", server, federation])
+/// Group `number` of a plan, which these are the words of.
+pub(crate) fn group(server: &str, federation: &str, plan: &[String; 3], number: usize) -> Vec<String> {
+    let [name, first, second] = plan;
+    words(["group", server, federation, name, first, second, &number.to_string()])
 }
 
 pub(crate) fn idlers(server: &str, federation: &str, count: usize) -> Vec<String> {

@@ -5,29 +5,14 @@
 
 #[path = "common/loopback.rs"]
 mod loopback;
+#[path = "common/report.rs"]
+mod report;
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Output, Stdio};
 
+use report::{assert_numbers, meshrti, report};
 use serde_json::Value;
-
-fn meshrti(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_meshrti")).args(arguments).output().expect("the program starts")
-}
-
-/// The report of a benchmark that succeeds.
-fn report(arguments: &[&str]) -> Value {
-    let output = meshrti(&[&["bench"], arguments, &["--json"]].concat());
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {error}");
-    serde_json::from_slice(&output.stdout).expect("the standard output is one JSON object")
-}
-
-fn assert_numbers(row: &Value, keys: &[&str]) {
-    for key in keys {
-        assert!(row[key].is_number(), "{key} in {row}");
-    }
-}
 
 const ROUND_KEYS: [&str; 9] =
     ["size_bytes", "samples", "min_us", "p50_us", "p90_us", "p99_us", "p999_us", "max_us", "mean_us"];
@@ -199,42 +184,6 @@ fn federates_advance_together() {
             assert_eq!(row["grants"], 80);
             // Two updates of each of four federates to three others, in all but the last steps.
             assert!(row["delivered"].as_u64() >= Some(19 * 4 * 2 * 3), "{row}");
-        }
-    }
-}
-
-/// More objects than one slice has.
-#[test]
-fn everybody_goes_on_while_one_federate_has_very_many_objects() {
-    let report = report(&["objects", "--objects", "2500"]);
-    let rows = report["rows"].as_array().unwrap();
-    let phases: Vec<_> = rows.iter().map(|row| row["phase"].as_str().unwrap()).collect();
-    let expected = [
-        "undisturbed",
-        "register",
-        "discover late",
-        "request values",
-        "resign and delete",
-        "register and discover",
-        "owner lost",
-        "unpublish",
-    ];
-    assert_eq!(phases, expected);
-    for row in rows {
-        assert_numbers(row, &["seconds", "canary_samples", "canary_p50_us", "canary_max_us"]);
-    }
-}
-
-#[test]
-fn federates_join_and_leave_at_once() {
-    for nodes in ["1", "2"] {
-        let report = report(&["joins", "--federates", "30", "--within", "20ms", "--nodes", nodes]);
-        let rows = report["rows"].as_array().unwrap();
-        let phases: Vec<_> = rows.iter().map(|row| row["phase"].as_str().unwrap()).collect();
-        assert_eq!(phases, ["undisturbed", "join", "leave", "join again", "leave again"]);
-        for row in &rows[1..] {
-            assert_eq!(row["federates"], 30);
-            assert_numbers(row, &["seconds", "each_p50_ms", "each_p99_ms", "each_max_ms", "canary_max_us"]);
         }
     }
 }

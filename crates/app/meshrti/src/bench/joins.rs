@@ -2,14 +2,18 @@
 
 use std::time::Duration;
 
-use bench::joins::{Phase, Plan, measure};
+use bench::phases::Outcome;
 use serde_json::{Value, json};
+use workload::phases::Plan;
 
-use super::{Target, failure, launcher};
-use console::exit::{Outcome, Status, say};
+use super::phases::{
+    PhaseFlags, Run, by, canary_figures, note_simulation, run_live, simulate, table, with_canary,
+};
+use super::{Target, launcher};
+use console::exit::{Outcome as Exit, Status, say};
 use console::report::{JsonFlag, Report};
 use console::rounds::Rounds;
-use console::table::{Table, figure};
+use console::table::figure;
 
 /// Very many federates that join and leave at once, and what others notice.
 #[derive(clap::Args)]
@@ -17,6 +21,7 @@ use console::table::{Table, figure};
 Examples:
   meshrti bench joins
   meshrti bench joins --federates 5000 --within 10s
+  meshrti bench joins --live --sim --hosts hosts.toml      and what the simulator says of the same federates
   MESHRTI_AUTHORITY=authority.pem meshrti bench joins --server tls://sim-host
 
 All federates are in one process. They connect evenly within a time, join, resign and disconnect, and do so once more. \
@@ -24,76 +29,64 @@ A canary exchanges round trips with an echo all the time: its longest one of a p
 pub(super) struct Args {
     /// Federates
     #[arg(long, default_value_t = 1_000)]
-    federates: usize,
+    federates: u32,
     /// Time between the connection of the first and that of the last
     #[arg(long, default_value = "1s", value_parser = humantime::parse_duration)]
     within: Duration,
+    #[command(flatten)]
+    phases: PhaseFlags,
     #[command(flatten)]
     target: Target,
     #[command(flatten)]
     json: JsonFlag,
 }
 
-pub(super) async fn run(args: &Args) -> Outcome {
+pub(super) async fn run(args: &Args) -> Exit {
     let mut report = Report::new("bench joins", 1);
-    let launcher = launcher()?;
-    let server = args.target.server(&launcher).await?;
-    let plan = Plan { federates: args.federates, within: args.within };
-    let progress = |phase: &str| tracing::info!(phase, "begins");
-    let phases = Box::pin(measure(&launcher, &server, &plan, progress)).await.map_err(failure)?;
-    if !args.json.takes_stdout() {
-        say(table(&phases));
+    let plan = Plan::Joins { federates: args.federates, within: args.within };
+    let mut runs = Vec::new();
+    if args.phases.is_live() {
+        let launcher = launcher()?;
+        let server = args.target.server(&launcher).await?;
+        runs.push(run_live(&launcher, &server, plan).await?);
+        report.note(args.target.note());
     }
-    phases.iter().for_each(|phase| report.row(row(phase)));
-    report.note(args.target.note());
+    runs.extend(simulate(&args.phases, plan, args.target.nodes())?);
+    note_simulation(&mut report, &args.phases);
+    if !args.json.takes_stdout() {
+        say(table(&runs, HEADS, line));
+    }
+    for run in &runs {
+        run.outcomes.iter().for_each(|outcome| report.row(row(run, outcome)));
+    }
     report.note("all federates of a phase are in one process, whose work is part of their times");
     args.json.write(&report)?;
     Ok(Status::Done)
 }
 
-fn row(phase: &Phase) -> Value {
-    json!({
-        "phase": phase.name,
-        "federates": phase.federates,
-        "seconds": phase.took.as_secs_f64(),
-        "each_p50_ms": millis(&phase.each, 0.5),
-        "each_p99_ms": millis(&phase.each, 0.99),
-        "each_max_ms": phase.each.max_us() / 1e3,
-        "canary_samples": phase.canary.samples(),
-        "canary_p50_us": phase.canary.quantile_us(0.5),
-        "canary_p99_us": phase.canary.quantile_us(0.99),
-        "canary_max_us": phase.canary.max_us(),
-    })
+fn row(run: &Run, outcome: &Outcome) -> Value {
+    let row = json!({
+        "phase": outcome.name,
+        "federates": outcome.count,
+        "seconds": outcome.took.as_secs_f64(),
+        "each_p50_ms": millis(&outcome.each, 0.5),
+        "each_p99_ms": millis(&outcome.each, 0.99),
+        "each_max_ms": millis(&outcome.each, 1.0),
+    });
+    with_canary(row, run.live, &outcome.canary)
 }
 
 fn millis(rounds: &Rounds, quantile: f64) -> f64 {
     rounds.quantile_us(quantile) / 1e3
 }
 
-fn table(phases: &[Phase]) -> String {
-    let mut table = Table::new([
-        "phase",
-        "federates",
-        "s",
-        "each p50 ms",
-        "p99 ms",
-        "max ms",
-        "canary p50 us",
-        "p99 us",
-        "max us",
-    ]);
-    for phase in phases {
-        table.line([
-            phase.name.to_owned(),
-            phase.federates.to_string(),
-            figure(phase.took.as_secs_f64()),
-            figure(millis(&phase.each, 0.5)),
-            figure(millis(&phase.each, 0.99)),
-            figure(phase.each.max_us() / 1e3),
-            figure(phase.canary.quantile_us(0.5)),
-            figure(phase.canary.quantile_us(0.99)),
-            figure(phase.canary.max_us()),
-        ]);
-    }
-    table.text()
+const HEADS: [&str; 10] =
+    ["", "phase", "federates", "s", "each p50 ms", "p99 ms", "max ms", "canary p50 us", "p99 us", "max us"];
+
+fn line(run: &Run, outcome: &Outcome) -> [String; 10] {
+    let [p50, p99, max] = [0.5, 0.99, 1.0].map(|quantile| figure(millis(&outcome.each, quantile)));
+    let [canary_p50, canary_p99, canary_max] = canary_figures(&outcome.canary);
+    let seconds = figure(outcome.took.as_secs_f64());
+    let count = outcome.count.to_string();
+    [by(run), outcome.name.to_owned(), count, seconds, p50, p99, max, canary_p50, canary_p99, canary_max]
 }

@@ -10,6 +10,7 @@ mod latency;
 mod memory;
 mod objects;
 mod ownership;
+mod phases;
 mod quick;
 mod region;
 mod save;
@@ -72,8 +73,10 @@ enum What {
     /// Memory and processor time of the server for idle federates and registered objects
     Memory(memory::Args),
     /// Very many federates that join and leave at once, and what others notice
+    #[command(visible_alias = "join")]
     Joins(joins::Args),
-    /// Very many objects of one federate, and what the other federates notice
+    /// Very many objects of one federate, and what the others notice
+    #[command(visible_alias = "discover")]
     Objects(objects::Args),
     /// Attributes that pass from federate to federate
     Ownership(ownership::Args),
@@ -190,6 +193,11 @@ impl Target {
     #[cfg(feature = "sim")]
     pub(crate) fn last_node(&self) -> u16 {
         if self.server.is_some() { u16::from(self.far_server.is_some()) } else { self.nodes - 1 }
+    }
+
+    /// Number of nodes of a network of its own.
+    fn nodes(&self) -> u16 {
+        self.nodes
     }
 
     pub(crate) async fn server(&self, launcher: &Launcher) -> Result<Server, Failure> {

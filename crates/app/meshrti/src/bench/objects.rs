@@ -1,68 +1,75 @@
 //! `meshrti bench objects`.
 
-use bench::objects::{Phase, measure};
+use bench::phases::Outcome;
 use serde_json::{Value, json};
+use workload::phases::Plan;
 
-use super::{failure, launcher};
-use console::exit::{Outcome, Status, say};
+use super::phases::{
+    PhaseFlags, Run, by, canary_figures, note_simulation, run_live, simulate, table, with_canary,
+};
+use super::{Target, launcher};
+use console::exit::{Outcome as Exit, Status, say};
 use console::report::{JsonFlag, Report};
-use console::table::{Table, figure};
+use console::table::figure;
 
-/// Very many objects of one federate, and what the other federates notice.
+/// Very many objects of one federate, and what the others notice.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   meshrti bench objects
   meshrti bench objects --objects 1000000
+  meshrti bench objects --live --sim --hosts hosts.toml      and what the simulator says of the same federates
 
 A canary exchanges round trips with an echo all the time. Meanwhile one federate registers its objects, another one \
-subscribes late and discovers all of them, the owner resigns and deletes them, a second owner does the same and is then \
-lost, and a third owner ceases to publish them. The worst round trip of a phase tells how long the phase held others up.")]
+subscribes late, discovers all of them and gets their values, the owner resigns and deletes them, a second owner does the \
+same and is then lost, and a third owner ceases to publish them. The worst round trip of a phase tells how long the phase \
+held others up. With several nodes the late federate is at the last one, and the others are at the first.")]
 pub(super) struct Args {
     /// Objects of the one federate
     #[arg(long, default_value_t = 100_000)]
-    objects: usize,
+    objects: u32,
+    #[command(flatten)]
+    phases: PhaseFlags,
+    #[command(flatten)]
+    target: Target,
     #[command(flatten)]
     json: JsonFlag,
 }
 
-pub(super) async fn run(args: &Args) -> Outcome {
+pub(super) async fn run(args: &Args) -> Exit {
     let mut report = Report::new("bench objects", 1);
-    let progress = |phase: &str| tracing::info!(phase, "begins");
-    let phases = Box::pin(measure(&launcher()?, args.objects, progress)).await.map_err(failure)?;
-    if !args.json.takes_stdout() {
-        say(table(&phases));
+    let plan = Plan::Objects { objects: args.objects };
+    let mut runs = Vec::new();
+    if args.phases.is_live() {
+        let launcher = launcher()?;
+        let server = args.target.server(&launcher).await?;
+        runs.push(run_live(&launcher, &server, plan).await?);
+        report.note(args.target.note());
     }
-    phases.iter().for_each(|phase| report.row(row(phase)));
-    report
-        .note("server, canary, echo, owner and subscriber on this machine, one process each, over loopback");
+    runs.extend(simulate(&args.phases, plan, args.target.nodes())?);
+    note_simulation(&mut report, &args.phases);
+    if !args.json.takes_stdout() {
+        let heads = ["", "phase", "objects", "s", "canary p50 us", "p99 us", "max us"];
+        say(table(&runs, heads, line));
+    }
+    for run in &runs {
+        run.outcomes.iter().for_each(|outcome| report.row(row(run, outcome)));
+    }
     args.json.write(&report)?;
     Ok(Status::Done)
 }
 
-fn row(phase: &Phase) -> Value {
-    json!({
-        "phase": phase.name,
-        "objects": phase.objects,
-        "seconds": phase.took.as_secs_f64(),
-        "canary_samples": phase.canary.samples(),
-        "canary_p50_us": phase.canary.quantile_us(0.5),
-        "canary_p99_us": phase.canary.quantile_us(0.99),
-        "canary_max_us": phase.canary.max_us(),
-    })
+fn row(run: &Run, outcome: &Outcome) -> Value {
+    let row = json!({
+        "phase": outcome.name,
+        "objects": outcome.count,
+        "seconds": outcome.took.as_secs_f64(),
+    });
+    with_canary(row, run.live, &outcome.canary)
 }
 
-fn table(phases: &[Phase]) -> String {
-    let mut table = Table::new(["phase", "objects", "s", "canary p50 us", "p99 us", "max us"]);
-    for phase in phases {
-        table.line([
-            phase.name.to_owned(),
-            phase.objects.to_string(),
-            figure(phase.took.as_secs_f64()),
-            figure(phase.canary.quantile_us(0.5)),
-            figure(phase.canary.quantile_us(0.99)),
-            figure(phase.canary.max_us()),
-        ]);
-    }
-    table.text()
+fn line(run: &Run, outcome: &Outcome) -> [String; 7] {
+    let [p50, p99, max] = canary_figures(&outcome.canary);
+    let seconds = figure(outcome.took.as_secs_f64());
+    [by(run), outcome.name.to_owned(), outcome.count.to_string(), seconds, p50, p99, max]
 }

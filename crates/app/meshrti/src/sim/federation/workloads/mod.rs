@@ -2,6 +2,7 @@
 //! Each is a task of a federation, which real processes and simulated ones do alike.
 
 pub(super) mod fanin;
+mod phases;
 mod record;
 mod replay;
 mod soak;
@@ -24,6 +25,7 @@ use super::plan::live_plan;
 use crate::bench::{Target, failure, launcher};
 
 pub(crate) use fanin::{FanInFlags, Simulated as SimulatedFanIn};
+pub(crate) use phases::PhaseFlags;
 pub(crate) use record::{RecordArgs, run_record};
 pub(crate) use replay::{ReplayArgs, run_replay};
 pub(crate) use soak::{SoakArgs, run_soak};

@@ -1,0 +1,212 @@
+//! Workloads whose federates go through phases: joins at once, very many objects, ownership that passes, and
+//! a federation that is saved. Each group of federates is in a process of its own.
+//!
+//! [`workload::phases`] says what the federates do. A canary exchanges round trips with an echo through the
+//! same server all the time: they show what a phase holds up.
+
+mod follow;
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use console::rounds::Rounds;
+use federate::Federate;
+use federate::hla::Exception;
+use federate::hla::api::FomModule;
+use hla::fom::Edition;
+use workload::phases::{Phase, Plan};
+
+use crate::access::server_options;
+use crate::edition::module;
+use crate::error::BenchError;
+use crate::floor::Floor;
+use crate::member::FOM;
+use crate::process::{Launcher, Process};
+use crate::role;
+use crate::server::{Server, federation_name};
+use crate::wire::message_bytes;
+
+pub(crate) use follow::play_group;
+
+/// The longest time that one phase may take.
+const PHASE_MAX: Duration = Duration::from_secs(600);
+/// Round trips of the floor before those that are measured.
+const FLOOR_WARM_UP: u64 = 100;
+
+/// The results of a phase.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Its name, for a table.
+    pub name: &'static str,
+    /// Number of federates or objects in the phase.
+    pub count: u32,
+    /// Duration of the phase.
+    pub took: Duration,
+    /// The times that its federates recorded.
+    pub each: Rounds,
+    /// The round trips of the canary that ended in the phase, or that began in it.
+    pub canary: Rounds,
+}
+
+/// A folder for saved federation executions that is removed when this is dropped.
+pub struct SavesFolder(PathBuf);
+
+impl SavesFolder {
+    /// Makes it.
+    ///
+    /// # Errors
+    /// The system refuses it.
+    pub fn new() -> Result<Self, BenchError> {
+        let path = std::env::temp_dir().join(format!("meshrti-bench-saves-{}", std::process::id()));
+        std::fs::create_dir_all(&path).map_err(BenchError::system("folder for saves"))?;
+        Ok(Self(path))
+    }
+
+    /// Octets of all saved federation executions.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn image_bytes(&self) -> Result<u64, BenchError> {
+        let failed = |error| BenchError::system("saved federation execution")(error);
+        let mut bytes = 0;
+        for federation in std::fs::read_dir(&self.0).map_err(failed)? {
+            for file in std::fs::read_dir(federation.map_err(failed)?.path()).map_err(failed)? {
+                bytes += file.and_then(|file| file.metadata()).map_err(failed)?.len();
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// The time to write so many octets to a file there and to sync it.
+    ///
+    /// # Errors
+    /// The system refuses it.
+    pub fn floor(&self, bytes: u64) -> Result<Duration, BenchError> {
+        let failed = BenchError::system("file for the floor");
+        let content = vec![0x5a; usize::try_from(bytes).unwrap_or(usize::MAX)];
+        let begin = Instant::now();
+        let written = File::create(self.0.join("floor")).and_then(|mut file| {
+            file.write_all(&content)?;
+            file.sync_all()
+        });
+        written.map_err(failed)?;
+        Ok(begin.elapsed())
+    }
+}
+
+impl Drop for SavesFolder {
+    fn drop(&mut self) {
+        // A folder that is left over in the system's place for temporary files does no harm.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Server {
+    /// Starts a server on loopback that keeps saved federation executions in a folder.
+    ///
+    /// # Errors
+    /// The system cannot start a process.
+    pub async fn with_saves(launcher: &Launcher, folder: &SavesFolder) -> Result<Self, BenchError> {
+        Self::saving(launcher, &folder.0).await
+    }
+}
+
+/// The FOM module of the workloads.
+pub fn fom(edition: Edition) -> FomModule {
+    module("MeshRTI-Bench.xml", FOM, edition)
+}
+
+/// Round trips through the relay of as many octets as the owner of an attribute gets when it is requested.
+///
+/// # Errors
+/// The system refuses a process or a socket.
+pub async fn request_floor(launcher: &Launcher, server: &Server, samples: u64) -> Result<Rounds, BenchError> {
+    let mut floor = Floor::start(launcher, server.links(), &[]).await?;
+    floor.rounds(0, message_bytes(0), FLOOR_WARM_UP, samples.max(1)).await
+}
+
+/// Lets the federates of a plan go through its phases. `progress` gets the name of each phase.
+///
+/// # Errors
+/// The server or the system fails or refuses a request.
+pub async fn measure(
+    launcher: &Launcher,
+    server: &Server,
+    plan: Plan,
+    mut progress: impl FnMut(&str),
+) -> Result<Vec<Outcome>, BenchError> {
+    let groups = plan.groups();
+    let executions = groups.iter().map(|group| group.federation + 1).max().unwrap_or(0);
+    let names: Vec<_> = (0..executions)
+        .map(|execution| federation_name(&format!("{} {}", plan.name(), execution + 1)))
+        .collect();
+    // It keeps the federation executions in existence.
+    let (creator, _callbacks) = Federate::connect(server_options(server.address())?).await?;
+    for name in &names {
+        creator.create_federation_execution(name, fom(server.edition())).await?;
+    }
+    let mut processes = Vec::new();
+    for (number, group) in groups.iter().enumerate() {
+        let address = if group.far { server.far_address() } else { server.address() };
+        let words = role::group(address, &names[group.federation], &plan.words(), number);
+        processes.push(launcher.start(&words).await?.0);
+    }
+    let mut outcomes = Vec::new();
+    for (number, phase) in plan.phases().iter().enumerate() {
+        phase.name.into_iter().for_each(&mut progress);
+        outcomes.extend(go_through(&mut processes, number, phase, plan.canary()).await?);
+    }
+    drop(processes);
+    for name in &names {
+        match creator.destroy_federation_execution(name).await {
+            // The server keeps the federates of a process that has ended for a while.
+            Err(error) if !error.is(Exception::FederatesCurrentlyJoined) => return Err(error.into()),
+            _ => {}
+        }
+    }
+    creator.disconnect().await?;
+    Ok(outcomes)
+}
+
+/// Goes through a phase. Returns its results if it has a name.
+async fn go_through(
+    processes: &mut [Process],
+    number: usize,
+    phase: &Phase,
+    canary: Option<usize>,
+) -> Result<Option<Outcome>, BenchError> {
+    let canary = canary.filter(|_| phase.name.is_some());
+    if let Some(canary) = canary {
+        times_of(&mut processes[canary], "wait").await?;
+    }
+    let begin = Instant::now();
+    let mut told: Vec<usize> = phase.orders.iter().map(|(group, _)| *group).collect();
+    told.dedup();
+    for group in told {
+        processes[group].send_line(&format!("phase {number}")).await?;
+    }
+    tokio::time::sleep(phase.lasts).await;
+    let mut each = Rounds::new(0);
+    for group in &phase.until {
+        each.add(&times_of(&mut processes[*group], "wait").await?);
+    }
+    let took = begin.elapsed();
+    let mut rounds = Rounds::new(0);
+    if let Some(canary) = canary {
+        rounds = times_of(&mut processes[canary], "end-round").await?;
+    }
+    Ok(phase.name.map(|name| Outcome { name, count: phase.count, took, each, canary: rounds }))
+}
+
+/// Waits until the federates of a group have done their orders. Returns the times that they have recorded.
+async fn times_of(process: &mut Process, order: &str) -> Result<Rounds, BenchError> {
+    process.send_line(order).await?;
+    let mut times = Rounds::new(0);
+    let words = process.hear_within("done", PHASE_MAX).await?;
+    if let Some(word) = words.iter().find(|word| !times.add_word(word)) {
+        return Err(BenchError::Unusable(format!("`{word}` is no time of a federate")));
+    }
+    Ok(times)
+}
