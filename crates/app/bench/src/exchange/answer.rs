@@ -4,9 +4,9 @@
 //! has to change its owner. It looks the mirror up in a hash table and updates it with the values
 //! that arrived, time stamp and all.
 
-use std::collections::HashMap;
 use std::str::FromStr as _;
 
+use base::HandleMap;
 use federate::Callback;
 use hla::handle::{FederateHandle, ObjectInstanceHandle};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -30,8 +30,13 @@ pub(crate) async fn play_answerer(server: String, federation: String, way: Strin
         let session = Side::connect(&server).await?;
         let side = Side::join(session, &federation, way, Party::Answerer).await?;
         print_line("ready");
-        let answerer =
-            Answerer { side, way, counterparts: HashMap::new(), of_federates: HashMap::new(), mirrored: 0 };
+        let answerer = Answerer {
+            side,
+            way,
+            counterparts: HandleMap::default(),
+            of_federates: HandleMap::default(),
+            mirrored: 0,
+        };
         answerer.run(&mut orders, &federation).await
     };
     match answering.await {
@@ -50,10 +55,10 @@ struct Answerer {
     way: Way,
     /// The mirror of each object of the other party. For directed interactions, which arrive at a
     /// mirror, the object of each mirror and the federate that registered it.
-    counterparts: HashMap<ObjectInstanceHandle, Discovered>,
+    counterparts: HandleMap<ObjectInstanceHandle, Discovered>,
     /// For directed interactions: an object of each federate of the other party, for answers to one that
     /// directs an interaction to the mirror of another one's object.
-    of_federates: HashMap<FederateHandle, ObjectInstanceHandle>,
+    of_federates: HandleMap<FederateHandle, ObjectInstanceHandle>,
     mirrored: usize,
 }
 

@@ -1,8 +1,8 @@
 //! The messages of an asking federate: how many are under way, and which times are kept.
 
-use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use base::HandleMap;
 use console::rounds::Rounds;
 
 use super::data::Data;
@@ -84,7 +84,7 @@ impl Measured {
 
 /// The messages that are not answered yet by everybody, by number, and how many answers are missing.
 #[derive(Debug, Default)]
-pub(super) struct UnderWay(HashMap<u64, usize>);
+pub(super) struct UnderWay(HandleMap<u64, usize>);
 
 impl UnderWay {
     pub(super) fn sent(&mut self, number: u64, answers: usize) {
