@@ -14,6 +14,8 @@ pub(crate) struct CommandLog {
     log: Consensus,
     /// Proposals of this node's services that are not yet committed.
     in_flight: BTreeMap<Serial, Proposal>,
+    /// Proposals that the log has not taken, with the reasons, until the services give them up.
+    refused: Vec<(Proposal, String)>,
     /// Committed entries that are not yet applied: the first one needs an object model that a job
     /// builds.
     decided: VecDeque<Decided>,
@@ -44,6 +46,7 @@ impl CommandLog {
             config,
             log,
             in_flight: BTreeMap::new(),
+            refused: Vec::new(),
             decided: VecDeque::new(),
             snapshot_wanted: false,
             snapshot_point: None,
@@ -77,9 +80,10 @@ impl CommandLog {
             Ok(serial) => {
                 self.in_flight.insert(serial, proposal);
             }
-            // The caller's session ends with the node's membership, so nothing is lost but this
-            // request.
-            Err(error) => tracing::error!(%error, command = ?proposal.command(), "not proposed"),
+            Err(error) => {
+                tracing::error!(%error, "a command was not proposed");
+                self.refused.push((proposal, error.to_string()));
+            }
         }
     }
 
@@ -97,10 +101,13 @@ impl CommandLog {
         }
     }
 
-    /// Applies all committed entries, up to the first one that must wait for a job. Returns true if
-    /// there were any.
+    /// Gives up what was not proposed, and applies all committed entries, up to the first one that must
+    /// wait for a job. Returns true if there were any.
     pub(crate) fn apply(&mut self, now: Moment, rti: &mut Rti, done: &mut Vec<Completion>) -> bool {
-        let mut any = false;
+        let mut any = !self.refused.is_empty();
+        for (proposal, why) in std::mem::take(&mut self.refused) {
+            done.extend(rti.give_up(now, proposal, &why));
+        }
         loop {
             while let Some(committed) = self.log.poll_committed() {
                 any = true;
@@ -267,5 +274,44 @@ impl CommandLog {
     /// The log itself, for reading.
     pub(crate) fn log(&self) -> &Consensus {
         &self.log
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hla::Exception;
+    use hla::api::call_request::CallRequest as Call;
+    use hla::api::{ConnectRequest, CreateFederationExecutionRequest};
+    use rti::{CallId, CallerId, NoFoms};
+
+    #[test]
+    fn a_call_whose_command_is_too_long_for_the_log_is_answered() {
+        const LIMIT: usize = 500;
+        let (now, caller) = (Moment::from_secs(1), CallerId(1));
+        let config = Config { entry_bytes_max: LIMIT, ..Config::default() };
+        let mut log = CommandLog::new(NodeKey(1), Seed(1), config);
+        log.bootstrap(now);
+        let mut rti = Rti::new(rti::Config::default(), Box::new(NoFoms));
+        rti.open(now, caller).unwrap();
+        assert!(rti.call(now, caller, CallId(0), Call::ConnectRequest(ConnectRequest {})).is_some());
+        for (call, octets) in [(1, 2 * LIMIT), (2, LIMIT / 2)] {
+            let federation_name = "x".repeat(octets);
+            let create = CreateFederationExecutionRequest { federation_name, ..Default::default() };
+            let create = Call::CreateFederationExecutionRequest(create);
+            assert!(rti.call(now, caller, CallId(call), create).is_none(), "call {call} waits");
+            log.propose(now, rti.poll_proposal().expect("federations are created in a common order"));
+            let mut done = Vec::new();
+            assert!(log.apply(now, &mut rti, &mut done));
+            let [Completion { call: answered, answer, .. }] = &done[..] else { panic!("one answer") };
+            assert_eq!(*answered, CallId(call));
+            match answer {
+                Ok(_) => assert!(octets < LIMIT),
+                Err(error) => {
+                    assert_eq!(error.exception, Exception::RTIinternalError);
+                    assert!(octets > LIMIT && error.to_string().contains("the limit is 500"), "{error}");
+                }
+            }
+        }
     }
 }

@@ -76,6 +76,22 @@ impl Rti {
         Some(Completion { caller, call, answer: answer.map(finish) })
     }
 
+    /// Gives up a proposal of this node that cannot be put into the common order: it is too long, or too
+    /// many wait. Returns the end of the call that waits for it, with `RTIinternalError` and the reason.
+    pub fn give_up(&mut self, now: Moment, proposal: Proposal, why: &str) -> Option<Completion> {
+        self.shared.set_now(now);
+        let Proposal { command, waiting, .. } = proposal;
+        self.note_settled(&command);
+        // The federates would wait for the restore for ever.
+        if let Command::BeginRestore { execution, number, .. } = command {
+            self.propose(Command::RefuseRestore { execution, number, why: why.to_owned() });
+        }
+        let waiting = waiting.filter(|waiting| self.waiting.get(&waiting.caller) == Some(&waiting.call))?;
+        self.waiting.remove(&waiting.caller);
+        let text = format!("the control plane does not take the request: {why}");
+        Some(waiting.end(Err(RtiError::internal(text))))
+    }
+
     /// Applies, at its turn, a command that `from`, another node, has proposed. If it fails, only
     /// that node reports it; nothing happens here.
     ///

@@ -136,3 +136,25 @@ fn the_requester_leaves_while_an_image_is_read() -> Refused {
     told([&b], &["initiateSave(M)", "federationSaved"]);
     Ok(())
 }
+
+/// The log does not take commands of any length.
+#[test]
+fn a_restore_that_the_log_does_not_take_is_refused() -> Refused {
+    let (world, [a, b]) = World::with_saves(&Saves::default(), &[]);
+    reading(&world, [&a, &b])?;
+    {
+        let mut inner = world.0.borrow_mut();
+        let now = inner.now;
+        let job = inner.rti.poll_job().expect("the image is to be read");
+        inner.rti.finish_job(now, job.run());
+        let image = inner.rti.poll_proposal().expect("the image is for all nodes");
+        assert!(inner.rti.give_up(now, image, "too long").is_none(), "no call waits for it");
+    }
+    world.hold_jobs(false);
+    told([&a], &["restoreRequestFailed(L)"]);
+    told([&b], &[]);
+    a.request_save("M")?;
+    [&a, &b].into_iter().try_for_each(Fed::save)?;
+    told([&a, &b], &["initiateSave(M)", "federationSaved"]);
+    Ok(())
+}

@@ -173,3 +173,24 @@ fn unknown_callers_and_repeated_ends_are_harmless() {
     assert_eq!(inner.rti.poll_callback(CallerId(4711)), None);
     assert!(!inner.rti.is_joined(CallerId(4711)) && !inner.rti.is_evolved(CallerId(4711)));
 }
+
+#[test]
+fn a_call_whose_command_the_log_does_not_take_is_answered() -> Refused {
+    let (world, [a, _b]) = World::join(&[]);
+    let reserve = api::ReserveObjectInstanceNameRequest { object_instance_name: "tank".to_owned() };
+    {
+        let mut inner = world.0.borrow_mut();
+        let now = inner.now;
+        let call = Call::ReserveObjectInstanceNameRequest(reserve);
+        assert!(inner.rti.call(now, a.caller, CallId(9), call).is_none(), "it waits");
+        let proposal = inner.rti.poll_proposal().expect("names are reserved in a common order");
+        let completion = inner.rti.give_up(now, proposal, "65536 proposals wait").expect("the call ends");
+        assert_eq!((completion.caller, completion.call), (a.caller, CallId(9)));
+        let error = completion.answer.expect_err("nothing was reserved");
+        assert_eq!(error.exception, RTIinternalError);
+        assert!(error.to_string().contains("65536 proposals wait"), "{error}");
+    }
+    a.reserve("tank")?;
+    assert_eq!(a.callbacks(), ["reserved(tank)"]);
+    Ok(())
+}
