@@ -7,7 +7,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 ///
 /// Handles are dense numbers that MeshRTI itself assigns, so no peer can choose keys that collide.
 /// A federate mostly updates its objects in the order of their registration. Handles that follow each
-/// other are therefore neighbours in the table, in blocks of [`BLOCK`]: a look-up then seldom waits for
+/// other are therefore neighbours in the table, in blocks of 16: a look-up then seldom waits for
 /// memory that the one before it has not brought to the caches. One multiplication spreads the blocks
 /// well enough.
 pub type HandleMap<K, V> = HashMap<K, V, HandleState>;
@@ -39,7 +39,8 @@ impl Hasher for HandleHasher {
         // best ones, become those above the place in the block. From its own high bits the table takes a
         // tag, by which it tells the keys of neighbouring buckets apart.
         let moved = block.rotate_left(u32::BITS + BLOCK.ilog2());
-        (moved / BLOCK * BLOCK | within) ^ within << (u64::BITS - BLOCK.ilog2())
+        let bucket = moved / BLOCK * BLOCK + within;
+        bucket ^ (within << (u64::BITS - BLOCK.ilog2()))
     }
 
     fn write(&mut self, bytes: &[u8]) {
@@ -54,7 +55,7 @@ impl Hasher for HandleHasher {
 
     fn write_u64(&mut self, value: u64) {
         let product = self.product(self.last);
-        *self = Self { before: product ^ product >> 32, last: value };
+        *self = Self { before: product ^ (product >> 32), last: value };
     }
 
     fn write_usize(&mut self, value: usize) {
@@ -109,7 +110,7 @@ mod tests {
             assert!(fullest <= Some(6 * BLOCK), "{fullest:?} keys with a stride of {stride}");
         }
         // Objects of eight nodes, attributes of objects, lanes of streams.
-        let of_nodes = crowd(&|number| hash(number % 8 << 40 | number / 8));
+        let of_nodes = crowd(&|number| hash(((number % 8) << 40) + number / 8));
         let of_objects = crowd(&|number| hash((number / 40, number % 40)));
         let of_streams = crowd(&|number| hash((number / 2, number as usize % 2)));
         for fullest in [of_nodes, of_objects, of_streams] {
