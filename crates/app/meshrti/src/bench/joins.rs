@@ -6,10 +6,8 @@ use bench::phases::Outcome;
 use serde_json::{Value, json};
 use workload::phases::Plan;
 
-use super::phases::{
-    PhaseFlags, Run, by, canary_figures, note_simulation, run_live, simulate, table, with_canary,
-};
-use super::{Target, launcher};
+use super::Target;
+use super::phases::{Run, SimFlags, by, canary_figures, run_at, table, with_canary};
 use console::exit::{Outcome as Exit, Status, say};
 use console::report::{JsonFlag, Report};
 use console::rounds::Rounds;
@@ -34,7 +32,7 @@ pub(super) struct Args {
     #[arg(long, default_value = "1s", value_parser = humantime::parse_duration)]
     within: Duration,
     #[command(flatten)]
-    phases: PhaseFlags,
+    phases: SimFlags,
     #[command(flatten)]
     target: Target,
     #[command(flatten)]
@@ -44,15 +42,7 @@ pub(super) struct Args {
 pub(super) async fn run(args: &Args) -> Exit {
     let mut report = Report::new("bench joins", 1);
     let plan = Plan::Joins { federates: args.federates, within: args.within };
-    let mut runs = Vec::new();
-    if args.phases.is_live() {
-        let launcher = launcher()?;
-        let server = args.target.server(&launcher).await?;
-        runs.push(run_live(&launcher, &server, plan).await?);
-        report.note(args.target.note());
-    }
-    runs.extend(simulate(&args.phases, plan, args.target.nodes())?);
-    note_simulation(&mut report, &args.phases);
+    let runs = run_at(&args.target, &args.phases, plan, &mut report).await?;
     if !args.json.takes_stdout() {
         say(table(&runs, HEADS, line));
     }

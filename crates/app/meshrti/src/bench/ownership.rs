@@ -4,7 +4,7 @@ use bench::phases::{Outcome, request_floor};
 use serde_json::{Value, json};
 use workload::phases::Plan;
 
-use super::phases::{PhaseFlags, Run, by, note_simulation, run_live, simulate, text};
+use super::phases::{Run, SimFlags, by, note_simulation, run_live, simulate, text};
 use super::{Target, failure, launcher};
 use console::exit::{Outcome as Exit, Status, say};
 use console::report::{JsonFlag, Report};
@@ -30,7 +30,7 @@ pub(super) struct Args {
     #[arg(long, default_value_t = 100_000)]
     objects: u32,
     #[command(flatten)]
-    phases: PhaseFlags,
+    phases: SimFlags,
     #[command(flatten)]
     target: Target,
     #[command(flatten)]

@@ -8,19 +8,19 @@ use console::table::{Table, or_dash};
 use serde_json::{Value, json};
 use workload::phases::Plan;
 
-use super::failure;
+use super::{Target, failure, launcher};
 use console::exit::Failure;
 
 #[cfg(feature = "sim")]
-pub(super) use crate::sim::PhaseFlags;
+pub(super) use crate::sim::SimFlags;
 
 /// This program has no simulator: everything is live.
 #[cfg(not(feature = "sim"))]
 #[derive(clap::Args)]
-pub(super) struct PhaseFlags {}
+pub(super) struct SimFlags {}
 
 #[cfg(not(feature = "sim"))]
-impl PhaseFlags {
+impl SimFlags {
     #[allow(clippy::unused_self)] // with a simulator it looks
     pub(super) fn is_live(&self) -> bool {
         true
@@ -47,9 +47,28 @@ pub(super) async fn run_live(launcher: &Launcher, server: &Server, plan: Plan) -
     Ok(Run { live: true, outcomes, saved_bytes: None })
 }
 
+/// Goes through them at the target, live or simulated or both, and notes how.
+pub(super) async fn run_at(
+    target: &Target,
+    flags: &SimFlags,
+    plan: Plan,
+    report: &mut Report,
+) -> Result<Vec<Run>, Failure> {
+    let mut runs = Vec::new();
+    if flags.is_live() {
+        let launcher = launcher()?;
+        let server = target.server(&launcher).await?;
+        runs.push(run_live(&launcher, &server, plan).await?);
+        report.note(target.note());
+    }
+    runs.extend(simulate(flags, plan, target.nodes())?);
+    note_simulation(report, flags);
+    Ok(runs)
+}
+
 /// Goes through them at so many simulated nodes; `None` unless the flags ask for it.
 #[cfg(feature = "sim")]
-pub(super) fn simulate(flags: &PhaseFlags, plan: Plan, nodes: u16) -> Result<Option<Run>, Failure> {
+pub(super) fn simulate(flags: &SimFlags, plan: Plan, nodes: u16) -> Result<Option<Run>, Failure> {
     let times = |times: &[std::time::Duration]| {
         let mut rounds = Rounds::new(0);
         times.iter().for_each(|time| rounds.record(*time));
@@ -72,12 +91,12 @@ pub(super) fn simulate(flags: &PhaseFlags, plan: Plan, nodes: u16) -> Result<Opt
 /// Nothing: this program has no simulator.
 #[cfg(not(feature = "sim"))]
 #[allow(clippy::unnecessary_wraps)] // with a simulator it may fail
-pub(super) fn simulate(_flags: &PhaseFlags, _plan: Plan, _nodes: u16) -> Result<Option<Run>, Failure> {
+pub(super) fn simulate(_flags: &SimFlags, _plan: Plan, _nodes: u16) -> Result<Option<Run>, Failure> {
     Ok(None)
 }
 
 /// Notes how a simulated run came about.
-pub(super) fn note_simulation(report: &mut Report, flags: &PhaseFlags) {
+pub(super) fn note_simulation(report: &mut Report, flags: &SimFlags) {
     if let Some(seed) = flags.seed() {
         report.seed(seed);
         report.note(

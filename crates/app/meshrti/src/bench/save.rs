@@ -7,7 +7,7 @@ use std::time::Duration;
 use workload::phases::Plan;
 
 use super::phases::{
-    PhaseFlags, Run, by, canary_figures, note_simulation, run_live, simulate, table, with_canary,
+    Run, SimFlags, by, canary_figures, note_simulation, run_live, simulate, table, with_canary,
 };
 use super::{failure, launcher};
 use console::exit::{Failure, Outcome as Exit, Status, say};
@@ -35,7 +35,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "HOST")]
     server: Option<String>,
     #[command(flatten)]
-    phases: PhaseFlags,
+    phases: SimFlags,
     #[command(flatten)]
     json: JsonFlag,
 }

@@ -24,6 +24,14 @@ pub(super) fn read(path: &Path) -> Result<HostModel, String> {
     parse(&text).map_err(fail)
 }
 
+/// Reads the host model of a file; without one, it is the example.
+///
+/// # Errors
+/// Those of [`read`].
+pub(super) fn read_or_example(path: Option<&Path>) -> Result<HostModel, String> {
+    path.map_or(Ok(HostModel::EXAMPLE), read)
+}
+
 fn parse(text: &str) -> Result<HostModel, String> {
     let File { cores, mut costs } = crate::sim::file::parse(text)?;
     let mut values = [0.0; Costs::COUNT];

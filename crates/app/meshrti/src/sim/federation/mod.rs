@@ -30,7 +30,7 @@ use file::Scenario;
 pub(crate) use live::{LiveArgs, run_live};
 pub(crate) use pairs::{PairsArgs, run_pairs};
 pub(crate) use workloads::{
-    FanInFlags, PhaseFlags, RecordArgs, ReplayArgs, SimulatedFanIn, SoakArgs, TrafficArgs, run_record,
+    FanInFlags, RecordArgs, ReplayArgs, SimFlags, SimulatedFanIn, SoakArgs, TrafficArgs, run_record,
     run_replay, run_soak, run_traffic,
 };
 

@@ -142,7 +142,7 @@ struct Cell {
 pub(crate) async fn run_pairs(args: &PairsArgs) -> Outcome {
     let settings = Settings::new(NAME, RunFlags::from(args.seed), &args.json).with_files(&args.files);
     let wrong = |why: String| Failure::wrong_use(why);
-    let hosts = args.hosts.as_deref().map_or(Ok(HostModel::EXAMPLE), hosts::read).map_err(wrong)?;
+    let hosts = hosts::read_or_example(args.hosts.as_deref()).map_err(wrong)?;
     let cells = args.cells(hosts).map_err(wrong)?;
     let (mut rows, mut failures) = (Vec::new(), Vec::new());
     if args.live || !args.sim {

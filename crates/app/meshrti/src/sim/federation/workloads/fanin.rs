@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use base::Seed;
 use console::exit::Failure;
-use hostsim::{Federation, HostModel, Task, Work};
+use hostsim::{Federation, Task, Work};
 
 use super::super::hosts;
 
@@ -43,8 +43,7 @@ impl FanInFlags {
         if !self.sim {
             return Ok(None);
         }
-        let hosts = self.hosts.as_deref().map_or(Ok(HostModel::EXAMPLE), hosts::read);
-        let hosts = hosts.map_err(Failure::wrong_use)?;
+        let hosts = hosts::read_or_example(self.hosts.as_deref()).map_err(Failure::wrong_use)?;
         let mut simulated = Simulated { per_s: [0.0; 2], nodes_cpu_us: [0.0; 2] };
         for (at, publishers) in [publishers, 1].into_iter().enumerate() {
             let count = u32::try_from(updates).unwrap_or(u32::MAX);

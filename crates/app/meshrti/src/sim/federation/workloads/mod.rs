@@ -25,18 +25,14 @@ use super::plan::live_plan;
 use crate::bench::{Target, failure, launcher};
 
 pub(crate) use fanin::{FanInFlags, Simulated as SimulatedFanIn};
-pub(crate) use phases::PhaseFlags;
 pub(crate) use record::{RecordArgs, run_record};
 pub(crate) use replay::{ReplayArgs, run_replay};
 pub(crate) use soak::{SoakArgs, run_soak};
 pub(crate) use traffic::{TrafficArgs, run_traffic};
 
-/// Where a workload runs.
+/// Whether a workload runs with real processes, simulated, or both.
 #[derive(clap::Args)]
-pub(super) struct RunFlags {
-    /// Federates that subscribe to everything, in one process at the last node
-    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000))]
-    subscribers: u32,
+pub(crate) struct SimFlags {
     /// With real processes; the default unless there is --sim
     #[arg(long)]
     live: bool,
@@ -48,6 +44,35 @@ pub(super) struct RunFlags {
     hosts: Option<PathBuf>,
     #[command(flatten)]
     seed: SeedFlag,
+}
+
+impl SimFlags {
+    pub(crate) fn is_live(&self) -> bool {
+        self.live || !self.sim
+    }
+
+    /// The seed of what is simulated, if anything is.
+    pub(crate) fn seed(&self) -> Option<u64> {
+        self.sim.then_some(self.seed.seed)
+    }
+
+    /// The host model of the file, or the example.
+    ///
+    /// # Errors
+    /// The file is no host model.
+    fn host_model(&self) -> Result<HostModel, Failure> {
+        hosts::read_or_example(self.hosts.as_deref()).map_err(Failure::wrong_use)
+    }
+}
+
+/// Where a workload runs.
+#[derive(clap::Args)]
+pub(super) struct RunFlags {
+    /// Federates that subscribe to everything, in one process at the last node
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    subscribers: u32,
+    #[command(flatten)]
+    runs: SimFlags,
     #[command(flatten)]
     target: Target,
     #[command(flatten)]
@@ -63,17 +88,12 @@ enum Traffic {
 }
 
 impl RunFlags {
-    fn is_live(&self) -> bool {
-        self.live || !self.sim
-    }
-
     /// A chain of nodes on one computer, with the federate that updates at the first one and the
     /// subscribers at the last one.
     ///
     /// # Errors
     /// A setting out of range, or no host model.
     fn federation(&self, traffic: Traffic) -> Result<Federation, Failure> {
-        let hosts = self.hosts.as_deref().map_or(Ok(HostModel::EXAMPLE), hosts::read);
         let subscribers = self.subscribers;
         let (mut workloads, mut recordings) = (Vec::new(), Vec::new());
         let task = match traffic {
@@ -91,12 +111,7 @@ impl RunFlags {
         let federation = Federation {
             workloads,
             recordings,
-            ..Federation::chain(
-                last + 1,
-                hosts.map_err(Failure::wrong_use)?,
-                vec![work],
-                Seed(self.seed.seed),
-            )
+            ..Federation::chain(last + 1, self.runs.host_model()?, vec![work], Seed(self.runs.seed.seed))
         };
         federation.check().map_err(Failure::wrong_use)?;
         Ok(federation)
@@ -113,19 +128,19 @@ impl RunFlags {
     /// Does the traffic of a federation once, live or simulated or both, and reports it as `command`.
     async fn run(&self, command: &'static str, federation: &Federation, note: &str) -> Outcome {
         let mut figures = Vec::new();
-        if self.is_live() {
+        if self.runs.is_live() {
             let mut running = self.start(federation).await?;
             let measured = Box::pin(running.run()).await.map_err(failure)?;
             figures.push(Figures::live(federation, &measured)?);
         }
-        if self.sim {
+        if self.runs.sim {
             figures.push(Figures::simulated(&super::simulate(federation, |_| ())?));
         }
         let mut report = Report::new(command, 1);
-        report.seed(self.seed.seed);
+        report.seed(self.runs.seed.seed);
         figures.iter().for_each(|figures| report.row(figures.row()));
         report.note(note);
-        if self.is_live() {
+        if self.runs.is_live() {
             report.note(self.target.note());
         }
         if !self.json.takes_stdout() {

@@ -97,7 +97,7 @@ pub(crate) async fn run_soak(args: &SoakArgs) -> Outcome {
     let note = format!("workload {}, each period: {}", args.workload, in_words(&federation)?);
     interrupt::watch();
     let (mut all, mut failed) = (Vec::new(), None);
-    if args.flags.is_live() {
+    if args.flags.runs.is_live() {
         let mut running = args.flags.start(&federation).await?;
         let (begun, mut progress) = (Instant::now(), Progress::new("soak"));
         for number in 1..=periods {
@@ -117,7 +117,7 @@ pub(crate) async fn run_soak(args: &SoakArgs) -> Outcome {
             }
         }
     }
-    if args.flags.sim {
+    if args.flags.runs.sim {
         let count = usize::try_from(periods).unwrap_or(usize::MAX);
         all.extend(in_parallel(None, count, 1, |index, ticker| {
             let number = index as u64 + 1;
@@ -129,7 +129,7 @@ pub(crate) async fn run_soak(args: &SoakArgs) -> Outcome {
         })?);
     }
     let mut notes = vec![note];
-    notes.extend(args.flags.is_live().then(|| args.flags.target.note()));
+    notes.extend(args.flags.runs.is_live().then(|| args.flags.target.note()));
     let rising = rising(args, &all);
     notes.extend(rising.iter().map(|what| format!("{what} rises: see the table")));
     if interrupt::is_stopped() {
@@ -211,7 +211,7 @@ fn rising(args: &SoakArgs, periods: &[Period]) -> Vec<&'static str> {
 
 fn report(args: &SoakArgs, periods: &[Period], notes: &[String]) -> Report {
     let mut report = Report::new(NAME, 1);
-    report.seed(args.flags.seed.seed);
+    report.seed(args.flags.runs.seed.seed);
     periods.iter().for_each(|period| report.row(period.row()));
     let mut summary = Map::new();
     for live in [true, false] {
