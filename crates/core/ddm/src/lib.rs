@@ -23,16 +23,16 @@
 //! its old box or its new one. These choices make moves cheap:
 //!
 //! - A region that moves within the box of its leaf is overwritten there, and the tree stays as it is
-//!   (lazy update: Kwon, Lee and Lee 2002). Regions that move a fraction of their extent rarely leave
-//!   their leaf.
+//!   (lazy update: Kwon, Lee and Lee 2002). If it moves partly out of the box, the box grows instead, a
+//!   few dozen times. Only regions that move farther get another leaf.
 //! - A commit applies its changes along a space-filling curve. Neighbours follow each other, and meet
 //!   nodes that are still in the processor's caches.
 //! - The 32 entries of a node lie in arrays by coordinate, and are all compared at once, without
 //!   branches, by the vector instructions of any processor.
 //! - A first commit, or one that doubles a population, builds its tree at once, by halving it where
 //!   its regions are spread most. The nodes of such a tree are compact and nearly full.
-//! - Moves make nodes larger and emptier. So parts of the tree are built anew in turn: as many regions
-//!   as have moved.
+//! - Moves make nodes larger and emptier. So parts of the tree are built anew in turn: half as many
+//!   regions as have moved.
 //! - A node is split at the median of that bound, of the 2d lower and upper bounds, whose values are
 //!   spread most. Large regions thus part from small ones, and regions that span a whole dimension
 //!   from those that do not. Spreads are measured in typical extents, so that dimensions of different

@@ -12,6 +12,9 @@ const FEW: usize = LANES / 4;
 /// Two nodes are merged only if they have at most this many entries together. A fuller one would soon be
 /// split again.
 const MERGED: usize = LANES * 3 / 4;
+/// Times that the cover of a leaf grows before it is fitted again: about once for each of its regions. This bounds
+/// how far one region that moves on and on, among others that stay, can stretch its leaf.
+const GROWTHS_MAX: u8 = LANES as u8;
 /// The parent of the root.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -24,6 +27,8 @@ struct Head {
     length: u8,
     /// Leaves have level 0.
     level: u8,
+    /// Times that the cover has grown for a region that moved, since it was fitted.
+    growths: u8,
 }
 
 /// Nodes of d dimensions, by number.
@@ -36,7 +41,7 @@ pub(crate) struct Nodes {
     bounds: Vec<Row<i32>>,
     /// For each node: ids of regions, or numbers of children.
     entries: Vec<Row<u32>>,
-    /// For each node: the least box that contains its entries.
+    /// For each node: a box that contains its entries. It is the least one after [`Nodes::fit`].
     covers: Vec<i32>,
     heads: Vec<Head>,
     free: Vec<u32>,
@@ -73,7 +78,7 @@ impl Nodes {
 
     /// Adds a node without entries.
     pub(crate) fn add(&mut self, level: u8) -> u32 {
-        let head = Head { parent: NONE, length: 0, level };
+        let head = Head { parent: NONE, length: 0, level, growths: 0 };
         if let Some(node) = self.free.pop() {
             self.heads[node as usize] = head;
             return node;
@@ -134,6 +139,16 @@ impl Nodes {
 
     pub(crate) fn is_sparse(&self, node: u32) -> bool {
         self.length(node) < FEW
+    }
+
+    /// Whether the cover of a leaf may grow for a region that moves.
+    pub(crate) fn may_grow(&self, leaf: u32) -> bool {
+        self.heads[leaf as usize].growths < GROWTHS_MAX
+    }
+
+    /// Counts a growth of the cover of a leaf.
+    pub(crate) fn note_growth(&mut self, leaf: u32) {
+        self.heads[leaf as usize].growths += 1;
     }
 
     pub(crate) fn level(&self, node: u32) -> u8 {
@@ -238,6 +253,7 @@ impl Nodes {
             has_changed |= cover != [lower, upper];
             cover.copy_from_slice(&[lower, upper]);
         }
+        self.heads[node as usize].growths = 0;
         has_changed
     }
 

@@ -10,9 +10,11 @@ use crate::tree::Tree;
 /// Regions that one population can have: ids are below this number.
 pub const REGIONS_MAX: usize = 1 << 26;
 
-/// Changes after which a part of a tree is packed anew: about as many as a part has regions, so that
-/// a commit of a few changes seldom pays for one.
+/// About as many regions as a part of a tree has. No less is packed anew at once, so that a commit of a few
+/// changes seldom pays for it.
 const PART_REGIONS: usize = 1 << 14;
+/// Changes for each region that is packed anew.
+const CHANGES_OF_PACKED: usize = 2;
 
 /// Room that is kept for relocated regions: some splits.
 const RELOCATED_KEPT: usize = 1 << 10;
@@ -221,11 +223,12 @@ impl Population {
         self.note_relocated();
     }
 
-    /// Packs as much of the tree anew as has changed, so that the whole is packed anew once for as
-    /// many changes as it has regions.
+    /// Packs half as much of the tree anew as has changed, so that the whole is packed anew once for twice as
+    /// many changes as it has regions. Twice as often costs more than the queries gain.
     fn repack(&mut self, scales: &[f32]) {
-        while self.unpacked >= PART_REGIONS.min(self.in_tree.max(1)) {
-            self.unpacked = self.unpacked.saturating_sub(self.tree.repack_next(scales));
+        while self.unpacked >= CHANGES_OF_PACKED * PART_REGIONS.min(self.in_tree.max(1)) {
+            let packed = self.tree.repack_next(scales);
+            self.unpacked = self.unpacked.saturating_sub(packed.saturating_mul(CHANGES_OF_PACKED));
             self.note_relocated();
         }
     }

@@ -189,27 +189,37 @@ impl Tree {
         }
     }
 
-    /// Moves a region that is in `leaf` from its box `old` to `new`.
+    /// Moves a region that is in `leaf` from its box `old` to `new`. A region that has moved partly out of its leaf
+    /// stays there, and the leaf grows: to find another leaf, and to fit both, takes longer than the next
+    /// queries lose, and the leaf is packed anew before long.
     pub(crate) fn modify(&mut self, leaf: u32, id: u32, old: &[i32], new: &[i32], scales: &[f32]) {
         let cover = self.nodes.cover(leaf);
-        if contains(cover, new) {
-            // A region that meets the border of its leaf may be the reason for its size. The leaf
-            // shrinks when such regions move inwards: else it would only ever grow.
-            let is_fit = is_inside(cover, old);
+        let (is_in, is_near) = (contains(cover, new), overlap(cover, new));
+        if is_in {
             self.nodes.write(leaf, self.nodes.lane(leaf, id), new);
-            if !is_fit {
-                self.shrink(leaf);
-            }
+        } else if is_near && self.nodes.may_grow(leaf) {
+            self.nodes.write(leaf, self.nodes.lane(leaf, id), new);
+            self.nodes.note_growth(leaf);
+            self.grow(leaf, new);
         } else {
             self.remove(leaf, id, old, scales);
             self.insert(id, new, scales);
         }
     }
 
+    /// Makes room for `region` in the covers of a node and of those above it.
+    fn grow(&mut self, mut node: u32, region: &[i32]) {
+        while !contains(self.nodes.cover(node), region) {
+            self.nodes.extend_cover(node, region);
+            let Some(parent) = self.nodes.tell_parent(node) else { break };
+            node = parent;
+        }
+    }
+
     /// Removes a region that is in `leaf` with the box `old`.
     pub(crate) fn remove(&mut self, leaf: u32, id: u32, old: &[i32], scales: &[f32]) {
         self.nodes.swap_remove(leaf, self.nodes.lane(leaf, id));
-        if !is_inside(self.nodes.cover(leaf), old) {
+        if !is_inside(self.nodes.cover(leaf), old) || !self.nodes.may_grow(leaf) {
             self.shrink(leaf);
         }
         let mut node = leaf;
@@ -272,5 +282,41 @@ fn for_each(nodes: &Nodes, node: u32, mut lanes: u32, visit: &mut impl FnMut(u32
     while lanes != 0 {
         visit(entries[lanes.trailing_zeros() as usize]);
         lanes &= lanes - 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A leaf grows for it a few dozen times. Then the leaf is fitted, and the region gets another one.
+    #[test]
+    fn one_region_that_moves_on_does_not_stretch_its_leaf() {
+        const EXTENT: i32 = 10;
+        let at = |place: i32| [place * EXTENT, (place + 1) * EXTENT];
+        let mut tree = Tree::new(1);
+        let ids: Vec<u32> = (0..1_000).collect();
+        let bounds = (0..1_000).flat_map(at).collect();
+        tree.rebuild(Regions { ids, bounds }, &[1.0]);
+        let mut leaves = std::mem::take(&mut tree.relocated);
+        leaves.sort_unstable();
+        let mut longest = 0;
+        for step in 0..2 * 999 {
+            let (old, new) = ([step * EXTENT / 2, step * EXTENT / 2 + EXTENT], (step + 1) * EXTENT / 2);
+            let new = [new, new + EXTENT];
+            tree.modify(leaves[0].1, 0, &old, &new, &[1.0]);
+            for (id, leaf) in tree.relocated.drain(..) {
+                leaves[id as usize].1 = leaf;
+            }
+            for (_, leaf) in &leaves {
+                let cover = tree.nodes.cover(*leaf);
+                longest = longest.max(cover[1] - cover[0]);
+            }
+            let mut found = Vec::new();
+            tree.overlapping(&new, |id| found.push(id));
+            assert!(found.contains(&0) && found.len() <= 3, "step {step}: {found:?}");
+        }
+        // A leaf has at most 32 places, and grows by half of one at most 32 times.
+        assert!(longest <= 48 * EXTENT, "{longest}");
     }
 }
