@@ -12,11 +12,10 @@
 //! - [`federation`]: a network of nodes and federates, as in the simulator;
 //! - [`fanout`]: one update to many subscribers, against as many single updates;
 //! - [`memory`]: the cost of idle federates and registered objects for the server;
-//! - [`grants`]: grants of logical time to federates that advance in steps;
-//! - [`phases`]: very many federates that join at once, very many objects, ownership that passes, and
-//!   a federation that is saved and restored;
+//! - [`phases`]: very many federates that join at once, very many objects, ownership that passes, a
+//!   federation that is saved and restored, steps of logical time, and regions that move;
 //! - [`record`]: the updates of a federation that runs, to be replayed;
-//! - [`region`]: update regions and subscription regions that move;
+//! - [`region`]: updates with and without regions;
 //! - [`kills`]: the promises of a federation over many nodes while nodes are killed;
 //! - [`site`]: nodes of one site, over links and through lossy multicast groups;
 //! - [`srmp`]: multicast on real sockets, against bare UDP multicast;
@@ -36,7 +35,6 @@ pub mod fanin;
 pub mod fanout;
 pub mod federation;
 pub mod floor;
-pub mod grants;
 pub mod groups;
 mod joined;
 pub mod kills;

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use federate::hla::Exception;
-use federate::hla::api::{JoinResult, ResignAction};
+use federate::hla::api::ResignAction;
 use federate::{Callback, Callbacks, Federate, FederateError, Updates};
 use hla::api::RegisterObjectInstanceRequest;
 use hla::fom::Edition;
@@ -31,8 +31,6 @@ pub(crate) struct Member {
     pub(crate) ping: Payload,
     /// The class that the answering side updates.
     pub(crate) pong: Payload,
-    /// The result of joining.
-    pub(crate) join: JoinResult,
 }
 
 impl Member {
@@ -50,10 +48,10 @@ impl Member {
     }
 
     async fn joined(federate: Federate, callbacks: Callbacks, federation: &str) -> Result<Self, BenchError> {
-        let join = federate.join_federation_execution("bench", federation).await?;
+        federate.join_federation_execution("bench", federation).await?;
         let ping = payload_of(&federate, "HLAobjectRoot.Ping").await?;
         let pong = payload_of(&federate, "HLAobjectRoot.Pong").await?;
-        Ok(Self { federate, callbacks, ping, pong, join })
+        Ok(Self { federate, callbacks, ping, pong })
     }
 
     /// The handles of the class of entities.
@@ -62,11 +60,6 @@ impl Member {
         let event = self.federate.get_attribute_handle(class, "Event").await?;
         let state = self.federate.get_attribute_handle(class, "State").await?;
         Ok(Entity { class, attributes: [event, state] })
-    }
-
-    /// The handles of the class that is updated in time-stamp order.
-    pub(crate) async fn step(&self) -> Result<Payload, BenchError> {
-        Ok(payload_of(&self.federate, "HLAobjectRoot.Step").await?)
     }
 
     /// Publishes `payload` and registers an object of its class.

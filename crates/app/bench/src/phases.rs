@@ -1,5 +1,6 @@
-//! Workloads whose federates go through phases: joins at once, very many objects, ownership that passes, and
-//! a federation that is saved. Each group of federates is in a process of its own.
+//! Workloads whose federates go through phases: joins at once, very many objects, ownership that passes, a
+//! federation that is saved, steps of logical time, and regions that move. Each group of federates is in a
+//! process of its own.
 //!
 //! [`workload::phases`] says what the federates do. A canary exchanges round trips with an echo through the
 //! same server all the time: they show what a phase holds up.
@@ -16,7 +17,7 @@ use federate::Federate;
 use federate::hla::Exception;
 use federate::hla::api::FomModule;
 use hla::fom::Edition;
-use workload::phases::{Phase, Plan};
+use workload::phases::{Counts, Node, Phase, Plan};
 
 use crate::access::server_options;
 use crate::edition::module;
@@ -24,7 +25,7 @@ use crate::error::BenchError;
 use crate::floor::Floor;
 use crate::member::FOM;
 use crate::process::{Launcher, Process};
-use crate::role;
+use crate::role::{self, number};
 use crate::server::{Server, federation_name};
 use crate::wire::message_bytes;
 
@@ -46,8 +47,35 @@ pub struct Outcome {
     pub took: Duration,
     /// The times that its federates recorded.
     pub each: Rounds,
+    /// The reflects that they counted.
+    pub counts: Counts,
+    /// Processor time of all nodes, if one knows it: those that this benchmark started, and simulated ones.
+    pub nodes_cpu: Option<Duration>,
     /// The round trips of the canary that ended in the phase, or that began in it.
     pub canary: Rounds,
+}
+
+/// Adds up the phases with the same name, in the order of their first appearance.
+pub fn by_name(outcomes: impl IntoIterator<Item = Outcome>) -> Vec<Outcome> {
+    let mut of_names: Vec<Outcome> = Vec::new();
+    for outcome in outcomes {
+        match of_names.iter_mut().find(|other| other.name == outcome.name) {
+            Some(other) => other.add(&outcome),
+            None => of_names.push(outcome),
+        }
+    }
+    of_names
+}
+
+impl Outcome {
+    /// Adds another phase with the same name.
+    fn add(&mut self, other: &Self) {
+        self.took += other.took;
+        self.each.add(&other.each);
+        self.counts.add(other.counts);
+        self.nodes_cpu = self.nodes_cpu.zip(other.nodes_cpu).map(|(sum, cpu)| sum + cpu);
+        self.canary.add(&other.canary);
+    }
 }
 
 /// A folder for saved federation executions that is removed when this is dropped.
@@ -118,16 +146,22 @@ pub fn fom(edition: Edition) -> FomModule {
     module("MeshRTI-Bench.xml", FOM, edition)
 }
 
-/// Round trips through the relay of as many octets as the owner of an attribute gets when it is requested.
+/// Round trips through the relay of as many octets as an update with so many in its value.
 ///
 /// # Errors
 /// The system refuses a process or a socket.
-pub async fn request_floor(launcher: &Launcher, server: &Server, samples: u64) -> Result<Rounds, BenchError> {
+pub async fn floor(
+    launcher: &Launcher,
+    server: &Server,
+    size: usize,
+    samples: u64,
+) -> Result<Rounds, BenchError> {
     let mut floor = Floor::start(launcher, server.links(), &[]).await?;
-    floor.rounds(0, message_bytes(0), FLOOR_WARM_UP, samples.max(1)).await
+    floor.rounds(size, message_bytes(size), FLOOR_WARM_UP, samples.max(1)).await
 }
 
-/// Lets the federates of a plan go through its phases. `progress` gets the name of each phase.
+/// Lets the federates of a plan go through its phases. `progress` gets the number of phases that are over, and of
+/// all, and the name of the next one if it has one.
 ///
 /// # Errors
 /// The server or the system fails or refuses a request.
@@ -135,9 +169,10 @@ pub async fn measure(
     launcher: &Launcher,
     server: &Server,
     plan: Plan,
-    mut progress: impl FnMut(&str),
+    mut progress: impl FnMut(usize, usize, Option<&str>),
 ) -> Result<Vec<Outcome>, BenchError> {
-    let groups = plan.groups();
+    let nodes = server.addresses().len();
+    let groups = plan.groups(nodes);
     let executions = groups.iter().map(|group| group.federation + 1).max().unwrap_or(0);
     let names: Vec<_> = (0..executions)
         .map(|execution| federation_name(&format!("{} {}", plan.name(), execution + 1)))
@@ -149,14 +184,19 @@ pub async fn measure(
     }
     let mut processes = Vec::new();
     for (number, group) in groups.iter().enumerate() {
-        let address = if group.far { server.far_address() } else { server.address() };
-        let words = role::group(address, &names[group.federation], &plan.words(), number);
+        let address = match group.node {
+            Node::First => server.address(),
+            Node::Last => server.far_address(),
+            Node::Number(node) => server.address_of(node).unwrap_or_else(|| server.address()),
+        };
+        let words = role::group(address, &names[group.federation], (number, nodes), &plan.words());
         processes.push(launcher.start(&words).await?.0);
     }
     let mut outcomes = Vec::new();
-    for (number, phase) in plan.phases().iter().enumerate() {
-        phase.name.into_iter().for_each(&mut progress);
-        outcomes.extend(go_through(&mut processes, number, phase, plan.canary()).await?);
+    let phases = plan.phases(nodes);
+    for (number, phase) in phases.iter().enumerate() {
+        progress(number, phases.len(), phase.name);
+        outcomes.extend(go_through(server, &mut processes, (number, phase), plan.canary()).await?);
     }
     drop(processes);
     for name in &names {
@@ -167,20 +207,21 @@ pub async fn measure(
         }
     }
     creator.disconnect().await?;
-    Ok(outcomes)
+    Ok(by_name(outcomes))
 }
 
 /// Goes through a phase. Returns its results if it has a name.
 async fn go_through(
+    server: &Server,
     processes: &mut [Process],
-    number: usize,
-    phase: &Phase,
+    (number, phase): (usize, &Phase),
     canary: Option<usize>,
 ) -> Result<Option<Outcome>, BenchError> {
     let canary = canary.filter(|_| phase.name.is_some());
     if let Some(canary) = canary {
-        times_of(&mut processes[canary], "wait").await?;
+        results_of(&mut processes[canary], "wait").await?;
     }
+    let cpu_before = server.cpu_s();
     let begin = Instant::now();
     let mut told: Vec<usize> = phase.orders.iter().map(|(group, _)| *group).collect();
     told.dedup();
@@ -188,25 +229,37 @@ async fn go_through(
         processes[group].send_line(&format!("phase {number}")).await?;
     }
     tokio::time::sleep(phase.lasts).await;
-    let mut each = Rounds::new(0);
+    let (mut each, mut counts) = (Rounds::new(0), Counts::default());
     for group in &phase.until {
-        each.add(&times_of(&mut processes[*group], "wait").await?);
+        let (times, counted) = results_of(&mut processes[*group], "wait").await?;
+        each.add(&times);
+        counts.add(counted);
     }
     let took = begin.elapsed();
+    let spent = server.cpu_s().zip(cpu_before).map(|(after, before)| after - before);
+    let nodes_cpu = spent.map(|seconds| Duration::from_secs_f64(seconds.max(0.0)));
     let mut rounds = Rounds::new(0);
     if let Some(canary) = canary {
-        rounds = times_of(&mut processes[canary], "end-round").await?;
+        rounds = results_of(&mut processes[canary], "end-round").await?.0;
     }
-    Ok(phase.name.map(|name| Outcome { name, count: phase.count, took, each, canary: rounds }))
+    let outcome = |name| Outcome { name, count: phase.count, took, each, counts, nodes_cpu, canary: rounds };
+    Ok(phase.name.map(outcome))
 }
 
-/// Waits until the federates of a group have done their orders. Returns the times that they have recorded.
-async fn times_of(process: &mut Process, order: &str) -> Result<Rounds, BenchError> {
+/// Waits until the federates of a group have done their orders. Returns the times that they have recorded, and
+/// the reflects that they have counted.
+async fn results_of(process: &mut Process, order: &str) -> Result<(Rounds, Counts), BenchError> {
     process.send_line(order).await?;
-    let mut times = Rounds::new(0);
     let words = process.hear_within("done", PHASE_MAX).await?;
-    if let Some(word) = words.iter().find(|word| !times.add_word(word)) {
+    let [reflects, expected, reached, surplus, times @ ..] = &words[..] else {
+        return Err(BenchError::Unusable(format!("`{}` are no results of federates", words.join(" "))));
+    };
+    let count = |word| number(word).map(|count| count as u64);
+    let [reflects, expected, reached, surplus] =
+        [count(reflects)?, count(expected)?, count(reached)?, count(surplus)?];
+    let mut rounds = Rounds::new(0);
+    if let Some(word) = times.iter().find(|word| !rounds.add_word(word)) {
         return Err(BenchError::Unusable(format!("`{word}` is no time of a federate")));
     }
-    Ok(times)
+    Ok((rounds, Counts { reflects, expected, reached, surplus }))
 }

@@ -18,7 +18,7 @@ use crate::phases::play_group;
 use crate::process::{orders, print_line};
 use crate::role::{number, spawned};
 use crate::srmp::{population, table1};
-use crate::{entities, exchange, federation, floor, grants, region, site};
+use crate::{entities, exchange, federation, floor, region, site};
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
@@ -76,21 +76,11 @@ pub fn play(words: &[String]) -> Result<(), BenchError> {
             None => Err(BenchError::Unusable("these are no orders for federates".to_owned())),
         },
         ["sinks", server, federation, count] => run(play_sinks(server, federation, number(count)?)),
-        ["group", server, federation, name, first, second, group] => {
-            run(play_group(server, federation, [name, first, second], group))
-        }
-        ["steppers", server, federation, count, lookahead, messages, service, order] => {
-            let words = [lookahead, messages, service, order].map(str::to_owned);
-            run(async move { grants::play_steppers(server, federation, number(count)?, &words).await })
+        ["group", server, federation, number, nodes, ref plan @ ..] => {
+            run(play_group(server, federation, [number, nodes], plan))
         }
         ["region-party", server, federation, mode, objects, regions] => {
             run(region::play_party(server, federation, [mode, objects, regions]))
-        }
-        ["region-walkers", server, federation, objects, subscribers, side, moves] => {
-            run(region::play_walkers(server, federation, [objects, subscribers, side, moves]))
-        }
-        ["region-watchers", server, federation, objects, subscribers, side, moves] => {
-            run(region::play_watchers(server, federation, [objects, subscribers, side, moves]))
         }
         ["idlers", server, federation, count] => run(play_idlers(server, federation, number(count)?)),
         _ => Err(BenchError::Unusable(format!("there is no role `{}`", words.join(" ")))),

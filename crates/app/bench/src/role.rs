@@ -87,25 +87,20 @@ pub(crate) fn sinks(server: &str, federation: &str, count: usize) -> Vec<String>
     words(["sinks", server, federation, &count.to_string()])
 }
 
-/// `plan` has the words of their plan.
-pub(crate) fn steppers(server: &str, federation: &str, count: usize, plan: [&str; 4]) -> Vec<String> {
-    [&words(["steppers", server, federation, &count.to_string()])[..], &words(plan)].concat()
-}
-
 /// `use_` has the words of a use of regions.
 pub(crate) fn region_party(server: &str, federation: &str, use_: [&str; 3]) -> Vec<String> {
     [&words(["region-party", server, federation])[..], &words(use_)].concat()
 }
 
-/// `scene` has the words of a square.
-pub(crate) fn region_walkers(name: &str, server: &str, federation: &str, scene: &[String; 4]) -> Vec<String> {
-    [&words([name, server, federation])[..], scene].concat()
-}
-
-/// Group `number` of a plan, which these are the words of.
-pub(crate) fn group(server: &str, federation: &str, plan: &[String; 3], number: usize) -> Vec<String> {
-    let [name, first, second] = plan;
-    words(["group", server, federation, name, first, second, &number.to_string()])
+/// Group `number` of a plan in a network of so many nodes. `plan` has the words of the plan.
+pub(crate) fn group(
+    server: &str,
+    federation: &str,
+    (number, nodes): (usize, usize),
+    plan: &[String],
+) -> Vec<String> {
+    let [number, nodes] = [number, nodes].map(|count| count.to_string());
+    [&words(["group", server, federation, &number, &nodes])[..], plan].concat()
 }
 
 pub(crate) fn idlers(server: &str, federation: &str, count: usize) -> Vec<String> {

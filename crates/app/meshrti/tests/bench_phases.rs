@@ -87,6 +87,62 @@ fn a_federation_is_saved_and_restored() {
     assert_numbers(&rows[0], &["floor_s"]);
 }
 
+/// At one node, and at two that must tell each other how far their federates are.
+#[test]
+fn federates_advance_together() {
+    for (nodes, service) in [("1", "advance"), ("2", "next-message")] {
+        let settings = ["--federates", "4", "--steps", "20", "--messages", "2", "--nodes", nodes];
+        let report = report(&[&["grants", "--service", service, "--live", "--sim"], &settings[..]].concat());
+        let rows = report["rows"].as_array().unwrap();
+        assert_same_keys(rows);
+        let orders: Vec<_> = rows.iter().map(|row| row["order"].as_str().unwrap()).collect();
+        assert_eq!(orders, ["timestamp", "receive"].repeat(2));
+        for row in rows {
+            let grants = ["grants_per_s", "grant_p50_us", "grant_p99_us", "grant_max_us"];
+            assert_numbers(row, &grants);
+            assert_numbers(row, &["server_cpu_us_per_update", "server_cpu_us_per_grant"]);
+            assert_eq!(row["grants"], 80);
+            // Two updates of each of four federates to three others, in all but the last steps.
+            assert!(row["delivered"].as_u64() >= Some(19 * 4 * 2 * 3), "{row}");
+        }
+        rows[..2].iter().for_each(|row| assert_numbers(row, &["floor_p50_us", "grant_p50_ratio"]));
+        // The system may count no processor time of so short a run; the simulator counts all.
+        assert_numbers(&report["summary"], &["timestamp_cpu_ratio_simulated"]);
+    }
+}
+
+/// At one node, and at two where objects and subscribers are at different ones.
+#[test]
+fn updates_reach_those_near_enough_and_nobody_else() {
+    for nodes in ["1", "2"] {
+        let walk = ["--objects", "40", "--subscribers", "6", "--side", "40", "--moves", "30", "--steps", "5"];
+        let turns = ["--regions", "300", "--updates", "500", "--samples", "20", "--slices", "2"];
+        let runs = ["region", "--live", "--sim", "--nodes", nodes];
+        let report = report(&[&runs[..], &walk[..], &turns[..]].concat());
+        let rows = report["rows"].as_array().unwrap();
+        let modes: Vec<_> = rows.iter().map(|row| row["mode"].as_str().unwrap()).collect();
+        assert_eq!(modes, ["off", "one_for_all", "one_each", "held", "in_use"]);
+        for row in rows {
+            assert_numbers(
+                row,
+                &["updates_per_s", "update_ratio", "p50_us", "p50_ratio", "p99_us", "p99_ratio"],
+            );
+            assert_numbers(row, &["floor_p50_us", "floor_p99_us"]);
+            assert_eq!(row["samples"], 20);
+        }
+        let live = &report["summary"];
+        assert_numbers(live, &["floor_p50_us"]);
+        for walk in [live, &live["simulated"]] {
+            assert_eq!(walk["updates"], 200);
+            let moves = ["object_moves", "subscriber_moves"].map(|moves| walk[moves]["moves"].as_u64());
+            assert_eq!(moves, [Some(150), Some(30)]);
+            assert!(walk["expected"].as_u64() > Some(0), "{walk}");
+            assert_eq!((&walk["reached"], &walk["surplus"]), (&walk["expected"], &0.into()), "{walk}");
+        }
+        assert_eq!(live["expected"], live["simulated"]["expected"], "it is the same square");
+    }
+}
+
 /// Under their other names, and without a server.
 #[test]
 fn simulated_phases_depend_on_the_seed_only() {
@@ -97,4 +153,8 @@ fn simulated_phases_depend_on_the_seed_only() {
         let rows = once["rows"].as_array().unwrap();
         assert!(!rows.is_empty() && rows.iter().all(|row| row["live"] == false), "{words:?}");
     }
+    let words = ["region", "--objects", "20", "--subscribers", "3", "--steps", "4", "--sim", "--nodes", "3"];
+    let of = || report(&words)["summary"].clone();
+    let (once, again) = (of(), of());
+    assert_eq!((once.as_object().map(serde_json::Map::len), &once), (Some(1), &again));
 }

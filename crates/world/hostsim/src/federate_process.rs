@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use base::{Deadlines, Moment};
-use workload::phases::{Federate, Order};
+use workload::phases::{Counts, Federate, Order};
 
 use crate::member::Member;
 use crate::wires::{SocketId, Turn};
@@ -48,9 +48,14 @@ impl FederateProcess {
         self.members.iter().filter_map(Member::federate)
     }
 
-    /// The times that they have recorded since this was last called.
-    pub(crate) fn take_times(&mut self) -> Vec<Duration> {
-        self.members.iter_mut().filter_map(Member::federate_mut).flat_map(Federate::take_times).collect()
+    /// The times and the reflects that they have recorded since this was last called.
+    pub(crate) fn take_results(&mut self) -> (Vec<Duration>, Counts) {
+        let (mut times, mut counts) = (Vec::new(), Counts::default());
+        for federate in self.members.iter_mut().filter_map(Member::federate_mut) {
+            times.extend(federate.take_times());
+            counts.add(federate.take_counts());
+        }
+        (times, counts)
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Moment> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use base::Digest;
 use hla::api::FomModule;
-use workload::phases::{Federate, Group, Order, Phase, Plan};
+use workload::phases::{Counts, Federate, Grants, Group, Node as At, Order, Phase, Plan};
 
 use crate::federate_process::FederateProcess;
 use crate::federation::{FEDERATES_MAX, Federation, FederationError, PLAN_OBJECTS_MAX, Placement, range};
@@ -13,6 +13,7 @@ use crate::member::Member;
 use crate::node::Node;
 use crate::run::{CALM, LOOK, READY_MAX, RunError, are_members, stalled, world_of_nodes};
 use crate::scheduler::ProcessId;
+use crate::work::SIZE_BYTES_MAX;
 use crate::world::{Program, World};
 
 /// A phase that has been gone through.
@@ -26,6 +27,10 @@ pub struct PhaseReport {
     pub took: Duration,
     /// The times that the federates of these groups recorded, in order of the federates.
     pub times: Vec<Duration>,
+    /// The reflects that these federates counted.
+    pub counts: Counts,
+    /// Processor time of all nodes.
+    pub nodes: Duration,
     /// The round trips of the canary that ended in the phase, or that began in it.
     pub canary: Vec<Duration>,
 }
@@ -58,7 +63,7 @@ pub fn run_plan(
     federation.check_network()?;
     check(plan)?;
     let mut run = Run::new(federation, plan, module)?;
-    let phases = plan.phases();
+    let phases = plan.phases(federation.nodes.into());
     let mut reports = Vec::new();
     for (at, phase) in phases.iter().enumerate() {
         progress(at as f64 / phases.len() as f64);
@@ -82,11 +87,24 @@ fn check(plan: Plan) -> Result<(), FederationError> {
             range("the number of transfers", 1, PLAN_OBJECTS_MAX, transfers.into())?;
             range("the number of objects", 0, PLAN_OBJECTS_MAX, objects.into())
         }
+        Plan::Grants(Grants { federates, advance, .. }) => {
+            // One alone would wait for another that regulates.
+            range("the number of federates", 2, FEDERATES_MAX, federates.into())?;
+            range("the number of steps", 1, PLAN_OBJECTS_MAX, advance.steps.into())?;
+            range("the number of updates in a step", 0, PLAN_OBJECTS_MAX, advance.updates.into())
+        }
+        Plan::Regions { scene, steps, size } => {
+            range("the number of objects", 1, PLAN_OBJECTS_MAX, scene.objects.into())?;
+            range("the number of subscribers", 1, FEDERATES_MAX, scene.subscribers.into())?;
+            range("the number of steps", 1, PLAN_OBJECTS_MAX, steps.into())?;
+            range("the size of a value", 0, SIZE_BYTES_MAX as u64, size.into())
+        }
     }
 }
 
 struct Run {
     world: World,
+    nodes: Rc<Vec<ProcessId>>,
     /// The processes of the groups, and then those of the creators of federation executions.
     processes: Vec<ProcessId>,
 }
@@ -94,7 +112,8 @@ struct Run {
 impl Run {
     /// Nodes that are one network, federation executions, and groups without orders.
     fn new(federation: &Federation, plan: Plan, module: &FomModule) -> Result<Self, RunError> {
-        let (groups, nodes) = (plan.groups(), usize::from(federation.nodes));
+        let nodes = usize::from(federation.nodes);
+        let groups = plan.groups(nodes);
         let executions = groups.iter().map(|group| group.federation + 1).max().unwrap_or(0);
         let computers = match federation.placement {
             Placement::Together => 1,
@@ -102,16 +121,15 @@ impl Run {
             Placement::Apart => nodes + groups.len() + executions,
         };
         let (world, directory) = world_of_nodes(federation, computers)?;
-        let mut run = Self { world, processes: Vec::new() };
+        let mut run = Self { world, nodes: Rc::clone(&directory), processes: Vec::new() };
         run.wait("all nodes are members", |world, _| are_members(world, nodes))?;
         let name = |execution: usize| format!("{} {}", plan.name(), execution + 1);
         for (number, group) in groups.iter().enumerate() {
             let place = Place { federation, directory: &directory, number, group: *group };
-            let of = |at| Federate::new(&name(group.federation), (at, group.federates));
-            run.add(&place, (0..group.federates).map(of));
+            run.add(&place, plan.federates(number, *group, &name(group.federation)));
         }
         for execution in 0..executions {
-            let group = Group { federates: 1, far: false, federation: execution };
+            let group = Group { federates: 1, node: At::First, federation: execution };
             let place = Place { federation, directory: &directory, number: groups.len() + execution, group };
             run.add(&place, [Federate::creator(&name(execution), module.clone())].into_iter());
         }
@@ -122,7 +140,11 @@ impl Run {
 
     fn add(&mut self, place: &Place<'_>, federates: impl Iterator<Item = Federate>) {
         let nodes = usize::from(place.federation.nodes);
-        let node = if place.group.far { nodes - 1 } else { 0 };
+        let node = match place.group.node {
+            At::First => 0,
+            At::Last => nodes - 1,
+            At::Number(number) => number,
+        };
         let member = |federate| Member::with_orders(place.directory[node], federate);
         let process = FederateProcess::new(federates.map(member).collect());
         let computer = match place.federation.placement {
@@ -138,8 +160,9 @@ impl Run {
     /// Goes through a phase. Returns its results if it has a name.
     fn go_through(&mut self, phase: &Phase, canary: Option<usize>) -> Result<Option<PhaseReport>, RunError> {
         for process in self.processes.clone() {
-            self.take_times(process);
+            self.take_results(process);
         }
+        let busy_before = self.busy();
         let begun = self.world.now();
         for (group, order) in &phase.orders {
             self.world.order(self.processes[*group], *order);
@@ -151,19 +174,33 @@ impl Run {
         self.wait("the end of a phase", |world, _| are_idle(world, &until))?;
         let ends = self.federates(&until).map(Federate::finished).max();
         let took = ends.map_or(Duration::ZERO, |end| end.since(begun)).max(phase.lasts);
-        let times = until.iter().flat_map(|process| self.take_times(*process)).collect();
+        let nodes = self.busy().saturating_sub(busy_before);
+        let (mut times, mut counts) = (Vec::new(), Counts::default());
+        for process in until {
+            let (of_one, counted) = self.take_results(process);
+            times.extend(of_one);
+            counts.add(counted);
+        }
         let mut rounds = Vec::new();
         if let Some(canary) = canary.map(|group| self.processes[group]).filter(|_| phase.name.is_some()) {
             self.world.order(canary, Order::EndRound);
             self.wait("an answer to the canary", |world, _| are_idle(world, &[canary]))?;
-            rounds = self.take_times(canary);
+            rounds = self.take_results(canary).0;
         }
-        let report = |name| PhaseReport { name, count: phase.count, took, times, canary: rounds };
+        let report =
+            |name| PhaseReport { name, count: phase.count, took, times, counts, nodes, canary: rounds };
         Ok(phase.name.map(report))
     }
 
-    fn take_times(&mut self, process: ProcessId) -> Vec<Duration> {
-        self.world.federate_process(process).map(FederateProcess::take_times).unwrap_or_default()
+    /// The times and the reflects that the federates of a process have recorded since this was last called.
+    fn take_results(&mut self, process: ProcessId) -> (Vec<Duration>, Counts) {
+        self.world.federate_process(process).map(FederateProcess::take_results).unwrap_or_default()
+    }
+
+    /// Processor time of all nodes so far.
+    fn busy(&self) -> Duration {
+        let busy_ns: f64 = self.nodes.iter().map(|node| self.world.wires.busy_ns(*node)).sum();
+        Duration::from_secs_f64(busy_ns / 1e9)
     }
 
     fn federates(&self, processes: &[ProcessId]) -> impl Iterator<Item = &Federate> {

@@ -8,30 +8,45 @@ use std::time::Duration;
 use base::Seed;
 use bytes::Bytes;
 use common::FREE;
+use hla::api::OrderType;
 use hla::api::fom_module::FomModule as Form;
 use hla::api::{FileFomModule, FomModule};
 use hostsim::{Costs, Federation, HostModel, PhaseReport, PlanReport, RunError, run_plan};
-use workload::phases::Plan;
+use workload::phases::{Advance, AdvanceService, Grants, Plan, SIDE, Scene};
 
 /// An object model with the classes that the plans use.
 fn module() -> FomModule {
-    let attribute = |name: &str| {
+    let class = |(name, of, order, dimensions): &(&str, &str, &str, &str)| {
         format!(
-            "<attribute><name>{name}</name><dataType>HLAopaqueData</dataType><ownership>DivestAcquire</ownership>\
-             <transportation>HLAreliable</transportation><order>Receive</order></attribute>"
+            "<objectClass><name>{name}</name><sharing>PublishSubscribe</sharing>{dimensions}<attribute>\
+             <name>{of}</name><dataType>HLAopaqueData</dataType><ownership>DivestAcquire</ownership>\
+             <transportation>HLAreliable</transportation><order>{order}</order></attribute></objectClass>"
         )
     };
-    let class = |(name, of): &(&str, &str)| {
-        let attribute = attribute(of);
-        format!(
-            "<objectClass><name>{name}</name><sharing>PublishSubscribe</sharing>{attribute}</objectClass>"
-        )
-    };
-    let classes: String =
-        [("Ping", "Payload"), ("Pong", "Payload"), ("Wide", "Value01")].iter().map(class).collect();
+    let axes = ["X", "Y"];
+    let named: String = axes.iter().map(|axis| format!("<dimension>{axis}</dimension>")).collect();
+    let classes: String = [
+        ("Ping", "Payload", "Receive", ""),
+        ("Pong", "Payload", "Receive", ""),
+        ("Wide", "Value01", "Receive", ""),
+        ("Step", "Payload", "TimeStamp", ""),
+        ("Moving", "Payload", "Receive", &*format!("<dimensions>{named}</dimensions>")),
+    ]
+    .iter()
+    .map(class)
+    .collect();
+    let dimensions: String = axes
+        .iter()
+        .map(|axis| {
+            format!(
+                "<dimension><name>{axis}</name><inputDataTypes><dataType>HLAinteger32BE</dataType></inputDataTypes><upperBound>{SIDE}</upperBound>\
+                 <normalization>linear</normalization><value>Excluded</value></dimension>"
+            )
+        })
+        .collect();
     let xml = format!(
         "<objectModel xmlns=\"http://standards.ieee.org/IEEE1516-2025\"><objects><objectClass>\
-         <name>HLAobjectRoot</name>{classes}</objectClass></objects></objectModel>"
+         <name>HLAobjectRoot</name>{classes}</objectClass></objects><dimensions>{dimensions}</dimensions></objectModel>"
     );
     let file = FileFomModule { name: "plans.xml".to_owned(), content: Bytes::from(xml) };
     FomModule { fom_module: Some(Form::File(file)) }
@@ -137,9 +152,63 @@ fn a_federation_is_saved_and_restored() {
     assert!(took(&few, 1) > Duration::ZERO && took(&few, 2) > Duration::ZERO);
 }
 
+const ADVANCE: Advance =
+    Advance { steps: 10, updates: 2, order: OrderType::Timestamp, service: AdvanceService::NextMessage };
+const GRANTS: Grants = Grants { federates: 6, lookahead: 1, advance: ADVANCE };
+
+/// With each service, in each order, at one node and at three.
+#[test]
+fn federates_advance_together() {
+    for (nodes, service) in [(1, AdvanceService::TimeAdvance), (3, AdvanceService::NextMessage)] {
+        for order in [OrderType::Receive, OrderType::Timestamp] {
+            let grants = Grants { advance: Advance { order, service, ..ADVANCE }, ..GRANTS };
+            let report = example(nodes, Plan::Grants(grants));
+            assert_eq!(names(&report), ["advance"]);
+            let advance = &report.phases[0];
+            assert_eq!((advance.count, advance.times.len()), (6, 60));
+            assert!(advance.counts.reflects >= grants.reflects_min(), "{nodes} nodes: {advance:?}");
+            assert!(advance.times.iter().all(|time| *time <= advance.took) && advance.nodes > Duration::ZERO);
+        }
+    }
+}
+
+/// A request goes to the node and its grant back; of two federates the later one's request grants both. Only
+/// wake-ups cost time here: that of the node and that of the federate.
+#[test]
+fn a_grant_is_the_sum_of_its_steps() {
+    let costs = Costs { wake_ns: 1e6, ..FREE };
+    let grants = Grants { federates: 2, advance: Advance { updates: 0, ..ADVANCE }, ..GRANTS };
+    let advance = &done(1, costs, Plan::Grants(grants)).phases[0];
+    assert_eq!(advance.times, [Duration::from_millis(2); 20]);
+    assert_eq!(advance.took, Duration::from_millis(21), "they wake up to begin, too");
+    assert_eq!(advance.counts.reflects, 0);
+}
+
+#[test]
+fn updates_reach_those_near_enough_and_nobody_else() {
+    let scene = Scene { objects: 30, subscribers: 6, side: SIDE / 3, moves: 20 };
+    let of = |nodes| {
+        let report = example(nodes, Plan::Regions { scene, steps: 4, size: 100 });
+        assert_eq!(names(&report), ["move objects", "move subscribers", "update", "see"].repeat(4));
+        let steps = report.phases.chunks(4).map(|step| {
+            assert_eq!((step[0].times.len(), step[1].times.len(), step[2].count), (20, 6, 30));
+            step[3].counts
+        });
+        steps.collect::<Vec<_>>()
+    };
+    let seen = of(1);
+    assert!(seen.iter().all(|seen| seen.reached == seen.expected && seen.surplus == 0), "{seen:?}");
+    assert!(seen.iter().any(|seen| seen.expected > 0));
+    assert_eq!(seen, of(3), "whatever the number of nodes");
+}
+
 #[test]
 fn equal_seeds_give_equal_reports() {
-    for plan in [JOINS, Plan::Objects { objects: 50 }, Plan::Saves { objects: 50 }] {
+    let scene = Scene { objects: 20, subscribers: 3, side: SIDE / 2, moves: 5 };
+    let regions = Plan::Regions { scene, steps: 2, size: 20 };
+    for plan in
+        [JOINS, Plan::Objects { objects: 50 }, Plan::Saves { objects: 50 }, Plan::Grants(GRANTS), regions]
+    {
         let of = |seed| run_plan(&federation(2, HostModel::EXAMPLE.costs, seed), plan, &module(), |_| ());
         assert_eq!(of(7), of(7), "{plan:?}");
     }
@@ -159,6 +228,16 @@ fn settings_out_of_range_and_refused_federates_are_told() {
         say(Plan::Saves { objects: 2_000_000 }),
         "the number of objects must be from 0 to 1000000, not 2000000"
     );
+    let far = Advance { steps: 2_000_000, ..ADVANCE };
+    assert_eq!(
+        say(Plan::Grants(Grants { advance: far, ..GRANTS })),
+        "the number of steps must be from 1 to 1000000, not 2000000"
+    );
+    let scene = Scene { objects: 1, subscribers: 0, side: 1, moves: 1 };
+    assert_eq!(
+        say(Plan::Regions { scene, steps: 1, size: 1 }),
+        "the number of subscribers must be from 1 to 10000, not 0"
+    );
     let none = FomModule { fom_module: None };
     let failed = run_plan(&federation(1, FREE, 1), JOINS, &none, |_| ()).unwrap_err();
     assert!(matches!(failed, RunError::Group { group: 4, .. }), "the creator: {failed}");
@@ -169,7 +248,7 @@ fn progress_is_the_fraction_of_phases() {
     let mut told = Vec::new();
     let plan = Plan::Saves { objects: 1 };
     let report = run_plan(&federation(1, FREE, 1), plan, &module(), |share| told.push(share)).unwrap();
-    assert_eq!(told.len(), plan.phases().len());
+    assert_eq!(told.len(), plan.phases(1).len());
     assert!(told.is_sorted() && told.iter().all(|share| (0.0..1.0).contains(share)));
     assert!(report.phases.iter().all(|phase: &PhaseReport| phase.count <= 1));
 }

@@ -11,7 +11,7 @@ use federate::{Call, Callbacks, Federate as Connection};
 use hla::api::call_response::CallResponse;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use workload::phases::{Action, Federate, Input, Order, Plan};
+use workload::phases::{Action, Counts, Federate, Input, Order, Plan};
 
 use crate::access::server_options;
 use crate::error::BenchError;
@@ -30,6 +30,7 @@ struct Group {
     /// Orders that all of them have left.
     orders_left: Cell<usize>,
     times: RefCell<Rounds>,
+    counts: Cell<Counts>,
     failure: RefCell<Option<String>>,
     /// Fires when nobody has orders left, or somebody has failed.
     settled: Notify,
@@ -40,14 +41,15 @@ impl Group {
         Moment::ZERO + self.begun.elapsed()
     }
 
-    /// Waits until nobody has orders left. Returns the times recorded since this was last called.
-    async fn wait(&self) -> Result<Rounds, String> {
+    /// Waits until nobody has orders left. Returns the times and the reflects recorded since this was last
+    /// called.
+    async fn wait(&self) -> Result<(Rounds, Counts), String> {
         loop {
             if let Some(reason) = &*self.failure.borrow() {
                 return Err(reason.clone());
             }
             if self.orders_left.get() == 0 {
-                return Ok(self.times.replace(Rounds::new(0)));
+                return Ok((self.times.replace(Rounds::new(0)), self.counts.take()));
             }
             self.settled.notified().await;
         }
@@ -153,6 +155,9 @@ impl Follower {
         }
         let mut times = self.group.times.borrow_mut();
         self.federate.take_times().into_iter().for_each(|time| times.record(time));
+        let mut counts = self.group.counts.get();
+        counts.add(self.federate.take_counts());
+        self.group.counts.set(counts);
         let left = self.federate.orders_left();
         let of_all = self.group.orders_left.get() - (self.orders_left - left);
         self.orders_left = left;
@@ -174,43 +179,42 @@ fn give(group: &Group, followers: &[UnboundedSender<Order>], order: Order) {
     }
 }
 
-/// Plays group `number` of a plan: `phase NUMBER` gives its orders of this phase, `wait` is answered with
-/// `done` and the recorded times once all orders are done, and so is `end-round` for a canary.
-/// `failed` and the reason is the answer if a federate cannot go on.
+/// Plays group `number` of a plan in a network of so many nodes: `phase NUMBER` gives its orders of this phase,
+/// `wait` is answered with `done`, the recorded reflects and times once all orders are done, and so is
+/// `end-round` for a canary. `failed` and the reason is the answer if a federate cannot go on.
 pub(crate) async fn play_group(
     server: &str,
     federation: &str,
-    plan: [&str; 3],
-    group_number: &str,
+    [group_number, nodes]: [&str; 2],
+    plan: &[&str],
 ) -> Result<(), BenchError> {
     let mut lines = orders();
     let none = || BenchError::Unusable(format!("there is no plan `{}`", plan.join(" ")));
-    let (plan, group_number) = (Plan::of_words(plan).ok_or_else(none)?, number(group_number)?);
+    let plan = Plan::of_words(plan).ok_or_else(none)?;
+    let (group_number, nodes) = (number(group_number)?, number(nodes)?);
     let group = Rc::new(Group {
         server: server.to_owned(),
         begun: Instant::now(),
         orders_left: Cell::new(0),
         times: RefCell::new(Rounds::new(0)),
+        counts: Cell::default(),
         failure: RefCell::new(None),
         settled: Notify::new(),
     });
     let unknown = || BenchError::Unusable(format!("`{}` has no group {group_number}", plan.name()));
-    let of = plan.groups().get(group_number).ok_or_else(unknown)?.federates;
-    let followers: Vec<UnboundedSender<Order>> = (0..of)
-        .map(|place| {
+    let of = *plan.groups(nodes).get(group_number).ok_or_else(unknown)?;
+    let followers: Vec<UnboundedSender<Order>> = plan
+        .federates(group_number, of, federation)
+        .map(|federate| {
             let (sender, receiver) = unbounded_channel();
-            let follower = Follower {
-                group: Rc::clone(&group),
-                federate: Federate::new(federation, (place, of)),
-                orders_left: 0,
-                connection: None,
-                calls: VecDeque::new(),
-            };
+            let group = Rc::clone(&group);
+            let follower =
+                Follower { group, federate, orders_left: 0, connection: None, calls: VecDeque::new() };
             tokio::task::spawn_local(follower.follow(receiver));
             sender
         })
         .collect();
-    let phases = plan.phases();
+    let phases = plan.phases(nodes);
     print_line("ready");
     while let Some(line) = lines.recv().await {
         match line.iter().map(String::as_str).collect::<Vec<_>>()[..] {
@@ -224,9 +228,9 @@ pub(crate) async fn play_group(
             _ => {}
         }
         match group.wait().await {
-            Ok(times) => {
+            Ok((times, Counts { reflects, expected, reached, surplus })) => {
                 let words: Vec<_> = times.words().collect();
-                print_line(&format!("done {}", words.join(" ")));
+                print_line(&format!("done {reflects} {expected} {reached} {surplus} {}", words.join(" ")));
             }
             Err(reason) => print_line(&format!("failed {reason}")),
         }

@@ -1,12 +1,10 @@
 //! Regions on the square, for a federate.
 
-use std::time::{Duration, Instant};
-
 use federate::{Federate, FederateError};
 use hla::api::{RangeBounds, SetRangeBoundsRequest};
 use hla::handle::{DimensionHandle, ObjectInstanceHandle, RegionHandle};
+use workload::phases::Rectangle;
 
-use super::world::Rectangle;
 use crate::error::BenchError;
 use crate::member::{Member, Payload, payload_of};
 
@@ -59,24 +57,6 @@ impl Ground {
             federate.commit_region_modifications(regions[first..].iter().copied()).await?;
         }
         Ok(regions)
-    }
-
-    /// Moves a region to another place. Returns the time from the calls to the end of the commitment.
-    pub(super) async fn move_to(
-        &self,
-        federate: &Federate,
-        region: RegionHandle,
-        place: Rectangle,
-    ) -> Result<Duration, FederateError> {
-        let begun = Instant::now();
-        let [x, y] = self
-            .bounds(place)
-            .map(|(dimension, bounds)| federate.set_range_bounds(region, dimension, bounds));
-        federate.commit_region_modifications([region]).await?;
-        let took = begun.elapsed();
-        x.await?;
-        y.await?;
-        Ok(took)
     }
 
     fn bounds(&self, Rectangle([x, y]): Rectangle) -> [(DimensionHandle, RangeBounds); 2] {

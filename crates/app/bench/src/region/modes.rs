@@ -13,7 +13,6 @@ use federate::{Callback, Updates};
 use hla::handle::{ObjectInstanceHandle, RegionHandle};
 
 use super::ground::Ground;
-use super::world::{Rectangle, SIDE};
 use super::{Mode, ModeCosts, Plan};
 use crate::error::BenchError;
 use crate::federation::SIZE_BYTES_MIN;
@@ -26,6 +25,7 @@ use crate::share::share;
 use crate::throughput::flood;
 use crate::wire::message_bytes;
 use console::rounds::Rounds;
+use workload::phases::{Rectangle, SIDE};
 
 /// Regions that one object has, where they are associated with others than those that are updated.
 const OF_ANOTHER: usize = 20;

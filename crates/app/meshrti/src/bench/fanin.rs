@@ -3,8 +3,9 @@
 use bench::fanin::{FanIn, Plan, measure};
 use serde_json::{Value, json};
 
+use super::floods::{Fan, FloodFlags, SimulatedFlood, error_percent, simulate};
 use super::{Target, failure, launcher, size};
-use console::exit::{Failure, Outcome, Status, say};
+use console::exit::{Outcome, Status, say};
 use console::progress::Progress;
 use console::report::{JsonFlag, Report};
 use console::table::{Table, figure, or_dash};
@@ -34,9 +35,8 @@ pub(super) struct Args {
     /// Slices in which many publishers and one take turns
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     slices: u64,
-    #[cfg(feature = "sim")]
     #[command(flatten)]
-    simulation: crate::sim::FanInFlags,
+    simulation: FloodFlags,
     #[command(flatten)]
     target: Target,
     #[command(flatten)]
@@ -65,7 +65,11 @@ pub(super) async fn run(args: &Args) -> Outcome {
         results.push(Box::pin(measured).await.map_err(failure)?);
     }
     drop(progress);
-    let simulated = args.simulate(&cases)?;
+    let mut simulated = Vec::new();
+    for publishers in cases {
+        let fan = Fan::In { publishers, updates: args.updates };
+        simulated.push(simulate(&args.simulation, fan, args.size, args.target.last_node())?);
+    }
     if !args.json.takes_stdout() {
         say(table(&results));
         if simulated.iter().any(Option::is_some) {
@@ -78,41 +82,12 @@ pub(super) async fn run(args: &Args) -> Outcome {
     Ok(Status::Done)
 }
 
-/// Simulated updates of many publishers beside those of one, each as updates per second and as processor
-/// time of the nodes in microseconds.
-#[derive(Clone, Copy)]
-struct Simulated {
-    per_s: [f64; 2],
-    nodes_cpu_us: [f64; 2],
-}
-
-impl Args {
-    /// The simulator's figures for each number of publishers.
-    #[cfg(feature = "sim")]
-    fn simulate(&self, cases: &[u16]) -> Result<Vec<Option<Simulated>>, Failure> {
-        let last = self.target.last_node();
-        let of = |publishers: &u16| {
-            let simulated = self.simulation.simulate((*publishers, self.updates), self.size, last)?;
-            let told = |crate::sim::SimulatedFanIn { per_s, nodes_cpu_us }| Simulated { per_s, nodes_cpu_us };
-            Ok(simulated.map(told))
-        };
-        cases.iter().map(of).collect()
-    }
-
-    /// Nothing: this program has no simulator.
-    #[cfg(not(feature = "sim"))]
-    #[allow(clippy::unused_self, clippy::unnecessary_wraps)] // with a simulator it does
-    fn simulate(&self, cases: &[u16]) -> Result<Vec<Option<Simulated>>, Failure> {
-        Ok(vec![None; cases.len()])
-    }
-}
-
 /// The rates of the slowest and of the fastest publisher.
 fn ends(fan_in: &FanIn) -> [Option<f64>; 2] {
     [fan_in.of_each_per_s.first().copied(), fan_in.of_each_per_s.last().copied()]
 }
 
-fn row(fan_in: &FanIn, simulated: Option<Simulated>) -> Value {
+fn row(fan_in: &FanIn, simulated: Option<[SimulatedFlood; 2]>) -> Value {
     let micros = |seconds: Option<f64>| seconds.map(|seconds| seconds * 1e6);
     let [slowest, fastest] = ends(fan_in);
     json!({
@@ -128,15 +103,15 @@ fn row(fan_in: &FanIn, simulated: Option<Simulated>) -> Value {
         "slowest_per_s": slowest,
         "fastest_per_s": fastest,
         "fairness_ratio": fan_in.fairness(),
-        "simulated_updates_per_s": simulated.map(|of| of.per_s[0]),
-        "simulated_single_updates_per_s": simulated.map(|of| of.per_s[1]),
-        "simulated_fanin_ratio": simulated.map(|of| of.per_s[0] / of.per_s[1]),
-        "simulated_server_cpu_us": simulated.map(|of| of.nodes_cpu_us[0]),
-        "simulated_server_cpu_single_us": simulated.map(|of| of.nodes_cpu_us[1]),
+        "simulated_updates_per_s": simulated.map(|[many, _]| many.per_s),
+        "simulated_single_updates_per_s": simulated.map(|[_, one]| one.per_s),
+        "simulated_fanin_ratio": simulated.map(|[many, one]| many.per_s / one.per_s),
+        "simulated_server_cpu_us": simulated.map(|[many, _]| many.nodes_cpu_us),
+        "simulated_server_cpu_single_us": simulated.map(|[_, one]| one.nodes_cpu_us),
     })
 }
 
-fn simulated_table(results: &[FanIn], simulated: &[Option<Simulated>]) -> String {
+fn simulated_table(results: &[FanIn], simulated: &[Option<[SimulatedFlood; 2]>]) -> String {
     let mut table = Table::new([
         "publishers",
         "simulated updates/s",
@@ -148,17 +123,17 @@ fn simulated_table(results: &[FanIn], simulated: &[Option<Simulated>]) -> String
         "of one alone",
     ]);
     for (fan_in, simulated) in results.iter().zip(simulated) {
-        let Some(Simulated { per_s, nodes_cpu_us }) = simulated else { continue };
-        let error = |at: usize| format!("{:.1}", 100.0 * (per_s[at] / fan_in.per_s[at] - 1.0));
+        let Some([many, one]) = simulated else { continue };
+        let [of_many, of_one] = fan_in.per_s;
         table.line([
             fan_in.publishers.to_string(),
-            figure(per_s[0]),
-            error(0),
-            figure(per_s[1]),
-            error(1),
-            figure(per_s[0] / per_s[1]),
-            figure(nodes_cpu_us[0]),
-            figure(nodes_cpu_us[1]),
+            figure(many.per_s),
+            error_percent(many.per_s, of_many),
+            figure(one.per_s),
+            error_percent(one.per_s, of_one),
+            figure(many.per_s / one.per_s),
+            figure(many.nodes_cpu_us),
+            figure(one.nodes_cpu_us),
         ]);
     }
     table.text()

@@ -78,5 +78,5 @@ fn line(run: &Run, outcome: &Outcome) -> [String; 10] {
     let [canary_p50, canary_p99, canary_max] = canary_figures(&outcome.canary);
     let seconds = figure(outcome.took.as_secs_f64());
     let count = outcome.count.to_string();
-    [by(run), outcome.name.to_owned(), count, seconds, p50, p99, max, canary_p50, canary_p99, canary_max]
+    [by(run.live), outcome.name.to_owned(), count, seconds, p50, p99, max, canary_p50, canary_p99, canary_max]
 }

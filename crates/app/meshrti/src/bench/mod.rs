@@ -2,6 +2,7 @@
 
 mod fanin;
 mod fanout;
+mod floods;
 mod floor;
 mod grants;
 mod joins;
@@ -28,6 +29,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use hla::fom::Edition;
 
 use console::exit::{Failure, Outcome, Status, block_on};
+
+#[cfg(feature = "sim")]
+pub(crate) use floods::{Fan, SimulatedFlood};
 
 /// Measure a server against the floor of the bare network.
 #[derive(clap::Args)]
@@ -190,7 +194,6 @@ fn edition(year: String) -> Edition {
 
 impl Target {
     /// The number of the node of the other federate of a pair, from 0.
-    #[cfg(feature = "sim")]
     pub(crate) fn last_node(&self) -> u16 {
         if self.server.is_some() { u16::from(self.far_server.is_some()) } else { self.nodes - 1 }
     }

@@ -61,5 +61,5 @@ fn row(run: &Run, outcome: &Outcome) -> Value {
 fn line(run: &Run, outcome: &Outcome) -> [String; 7] {
     let [p50, p99, max] = canary_figures(&outcome.canary);
     let seconds = figure(outcome.took.as_secs_f64());
-    [by(run), outcome.name.to_owned(), outcome.count.to_string(), seconds, p50, p99, max]
+    [by(run.live), outcome.name.to_owned(), outcome.count.to_string(), seconds, p50, p99, max]
 }

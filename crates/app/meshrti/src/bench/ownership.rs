@@ -1,6 +1,6 @@
 //! `meshrti bench ownership`.
 
-use bench::phases::{Outcome, request_floor};
+use bench::phases::{Outcome, floor as floor_of};
 use serde_json::{Value, json};
 use workload::phases::Plan;
 
@@ -46,7 +46,7 @@ pub(super) async fn run(args: &Args) -> Exit {
         let server = args.target.server(&launcher).await?;
         runs.push(run_live(&launcher, &server, plan).await?);
         let samples = args.transfers.into();
-        floor = Some(Box::pin(request_floor(&launcher, &server, samples)).await.map_err(failure)?);
+        floor = Some(Box::pin(floor_of(&launcher, &server, 0, samples)).await.map_err(failure)?);
         report.note(args.target.note());
     }
     runs.extend(simulate(&args.phases, plan, args.target.nodes())?);
@@ -91,7 +91,7 @@ fn table(runs: &[Run], floor: Option<&Rounds>) -> String {
         let p50 = transfer.each.quantile_us(0.5);
         let floor = floor.filter(|_| run.live).map(|floor| floor.quantile_us(0.5));
         table.line([
-            by(run),
+            by(run.live),
             transfer.count.to_string(),
             figure(p50),
             figure(transfer.each.quantile_us(0.99)),
@@ -102,5 +102,5 @@ fn table(runs: &[Run], floor: Option<&Rounds>) -> String {
             figure(reassign.took.as_secs_f64()),
         ]);
     }
-    text(table, runs)
+    text(table, runs.iter().all(|run| run.live))
 }

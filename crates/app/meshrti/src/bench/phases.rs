@@ -10,6 +10,7 @@ use workload::phases::Plan;
 
 use super::{Target, failure, launcher};
 use console::exit::Failure;
+use console::progress::Progress;
 
 #[cfg(feature = "sim")]
 pub(super) use crate::sim::SimFlags;
@@ -42,8 +43,14 @@ pub(super) struct Run {
 
 /// Goes through the phases of a plan with real processes.
 pub(super) async fn run_live(launcher: &Launcher, server: &Server, plan: Plan) -> Result<Run, Failure> {
-    let progress = |phase: &str| tracing::info!(phase, "begins");
-    let outcomes = Box::pin(measure(launcher, server, plan, progress)).await.map_err(failure)?;
+    let mut progress = Progress::new(plan.name());
+    let of_phase = |done, all, phase: Option<&str>| {
+        if let Some(phase) = phase {
+            tracing::info!(phase, "begins");
+        }
+        progress.at(done as u64, all as u64);
+    };
+    let outcomes = Box::pin(measure(launcher, server, plan, of_phase)).await.map_err(failure)?;
     Ok(Run { live: true, outcomes, saved_bytes: None })
 }
 
@@ -80,9 +87,11 @@ pub(super) fn simulate(flags: &SimFlags, plan: Plan, nodes: u16) -> Result<Optio
             count: phase.count,
             took: phase.took,
             each: times(&phase.times),
+            counts: phase.counts,
+            nodes_cpu: Some(phase.nodes),
             canary: times(&phase.canary),
         };
-        let outcomes = report.phases.iter().map(outcome).collect();
+        let outcomes = bench::phases::by_name(report.phases.iter().map(outcome));
         Run { live: false, outcomes, saved_bytes: Some(report.saved_bytes) }
     };
     Ok(flags.simulate(plan, nodes)?.map(run))
@@ -130,8 +139,8 @@ pub(super) fn canary_figures(canary: &Rounds) -> [String; 3] {
 }
 
 /// The first cell of the lines of a run.
-pub(super) fn by(run: &Run) -> String {
-    if run.live { "live" } else { "sim" }.to_owned()
+pub(super) fn by(live: bool) -> String {
+    if live { "live" } else { "sim" }.to_owned()
 }
 
 /// A table with a line for each phase. The first column is [`by`], which is left out if all is live.
@@ -144,11 +153,10 @@ pub(super) fn table<const N: usize>(
     for run in runs {
         run.outcomes.iter().for_each(|outcome| table.line(line(run, outcome)));
     }
-    text(table, runs)
+    text(table, runs.iter().all(|run| run.live))
 }
 
 /// The table as text, without the first column if all is live.
-pub(super) fn text(table: Table, runs: &[Run]) -> String {
-    let all_live = runs.iter().all(|run| run.live);
+pub(super) fn text(table: Table, all_live: bool) -> String {
     if all_live { table.without_first_column() } else { table }.text()
 }

@@ -1,14 +1,20 @@
 //! `meshrti bench region`.
 
-use bench::region::{Measured, Mode, ModeCosts, Moves, Plan, Walk, measure};
+use bench::phases::{Outcome, floor};
+use bench::region::{Mode, ModeCosts, Plan as Turns, measure};
 use console::rounds::Rounds;
 use serde_json::{Value, json};
+use workload::phases::{Plan, SIDE, Scene};
 
+use super::phases::{Run, SimFlags, by, note_simulation, run_live, simulate, text};
 use super::{Target, failure, launcher, ratio, size};
-use console::exit::{Outcome, Status, say};
+use console::exit::{Outcome as Exit, Status, say};
 use console::progress::Progress;
 use console::report::{JsonFlag, Report};
 use console::table::{Table, figure, or_dash};
+
+/// Round trips of the floor of moves.
+const FLOOR_SAMPLES: u64 = 2_000;
 
 /// Updates with and without regions, and regions that move.
 #[derive(clap::Args)]
@@ -17,14 +23,15 @@ Examples:
   meshrti bench region
   meshrti bench region --objects 100000 --moves 1000 --subscribers 10 --side 1
   meshrti bench region --nodes 2 --json
+  meshrti bench region --nodes 16 --sim        a simulated walk
 
 First one federate updates objects without regions, with one region for all, with a region for each, while it holds \
-very many regions, and while these are in use for other objects. These take turns, and each figure is also printed as \
-a multiple of that without regions. The subscriber sees the whole square, so that it gets every update.
+very many regions, and while these are in use for other objects. These take turns. The subscriber gets every update.
 
-Then objects and subscribers walk over the square. Each object has a point for update region, each subscriber a box \
-around itself. In each step they move their regions, and every object is updated. Each update must reach those in whose \
-box its object is, and nobody else. A move is two Set Range Bounds and a Commit Region Modifications.")]
+Then objects and subscribers walk over the square, which is all that is simulated: the host model has no costs of \
+regions. Each object has a point for update region, each subscriber a box around itself. In each step they move their \
+regions, with two Set Range Bounds and a Commit Region Modifications: objects one after the other, subscribers a \
+millisecond apart. Then each object is updated, which must reach those in whose box it is, and nobody else.")]
 pub(super) struct Args {
     /// Objects that are updated, and that walk
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -39,8 +46,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "COUNT")]
     moves: Option<u32>,
     /// Steps of the walk
-    #[arg(long, default_value_t = 50)]
-    steps: u64,
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    steps: u32,
     /// Regions that the federate holds
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=500_000))]
     regions: u32,
@@ -57,6 +64,8 @@ pub(super) struct Args {
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     slices: u64,
     #[command(flatten)]
+    runs: SimFlags,
+    #[command(flatten)]
     target: Target,
     #[command(flatten)]
     json: JsonFlag,
@@ -69,43 +78,78 @@ fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
-pub(super) async fn run(args: &Args) -> Outcome {
+pub(super) async fn run(args: &Args) -> Exit {
     let mut report = Report::new("bench region", 1);
-    let launcher = launcher()?;
-    let server = args.target.server(&launcher).await?;
-    let plan = Plan {
-        objects: args.objects as usize,
+    let scene = Scene {
+        objects: args.objects,
         subscribers: args.subscribers.into(),
-        side: args.side / 100.0,
-        moves: args.moves.unwrap_or(args.objects) as usize,
-        steps: args.steps,
-        regions: args.regions as usize,
-        size: args.size,
-        updates: args.updates,
-        samples: args.samples,
-        slices: args.slices,
+        side: (args.side / 100.0 * f64::from(SIDE)) as u32,
+        moves: args.moves.unwrap_or(args.objects),
     };
-    let mut progress = Progress::new("regions");
-    let measured = Box::pin(measure(&launcher, &server, &plan, |done, all| progress.at(done, all)))
-        .await
-        .map_err(failure)?;
-    drop(progress);
-    let Measured { modes, floor, walk } = &measured;
+    let size = u32::try_from(args.size).unwrap_or(u32::MAX);
+    let plan = Plan::Regions { scene, steps: args.steps, size };
+    let mut walks = Vec::new();
+    if args.runs.is_live() {
+        let launcher = launcher()?;
+        let server = args.target.server(&launcher).await?;
+        let turns = Turns {
+            objects: args.objects as usize,
+            regions: args.regions as usize,
+            size: args.size,
+            updates: args.updates,
+            samples: args.samples,
+            slices: args.slices,
+        };
+        let mut progress = Progress::new("updates");
+        let of_slice = |done, all| progress.at(done, all);
+        let (modes, round_trips) =
+            Box::pin(measure(&launcher, &server, &turns, of_slice)).await.map_err(failure)?;
+        drop(progress);
+        for costs in &modes {
+            report.row(row_of_mode(&turns, costs, &modes[0], &round_trips));
+        }
+        if !args.json.takes_stdout() {
+            say(format_args!("{}\n", table_of_modes(&turns, &modes, &round_trips)));
+        }
+        let floor = Box::pin(floor(&launcher, &server, 0, FLOOR_SAMPLES)).await.map_err(failure)?;
+        walks.push(Walk { run: run_live(&launcher, &server, plan).await?, floor: Some(floor) });
+        report.note(args.target.note());
+    }
+    let simulated = simulate(&args.runs, plan, args.target.nodes())?;
+    walks.extend(simulated.map(|run| Walk { run, floor: None }));
+    note_simulation(&mut report, &args.runs);
     if !args.json.takes_stdout() {
-        say(format_args!("{}\n", table_of_modes(&plan, modes, floor)));
-        say(table_of_walk(&plan, walk));
+        say(table_of_walks(&walks, args.steps));
     }
-    for costs in modes {
-        report.row(row_of_mode(&plan, costs, &modes[0], floor));
-    }
-    report.summary(summary(&plan, walk));
-    report.note(args.target.note());
+    report.summary(summary(args, &walks));
     args.json.write(&report)?;
     Ok(Status::Done)
 }
 
+/// Objects and subscribers that have walked.
+struct Walk {
+    run: Run,
+    /// Round trips through the relay, of messages without a payload; not in a simulated run.
+    floor: Option<Rounds>,
+}
+
+impl Walk {
+    /// The moves of objects, those of subscribers, all updates, and the reflects.
+    fn phases(&self) -> [&Outcome; 4] {
+        let [objects, subscribers, update, see] = &self.run.outcomes[..] else {
+            unreachable!("the plan has four phases with names");
+        };
+        [objects, subscribers, update, see]
+    }
+
+    /// The number of updates.
+    fn updates(&self, steps: u32) -> u64 {
+        u64::from(self.phases()[2].count) * u64::from(steps)
+    }
+}
+
 /// The use of regions in the words of a table.
-fn name(plan: &Plan, mode: Mode) -> String {
+fn name(plan: &Turns, mode: Mode) -> String {
     match mode {
         Mode::Off => "off".to_owned(),
         Mode::OneForAll => "one for all".to_owned(),
@@ -126,7 +170,7 @@ fn key(mode: Mode) -> &'static str {
     }
 }
 
-fn row_of_mode(plan: &Plan, costs: &ModeCosts, off: &ModeCosts, floor: &Rounds) -> Value {
+fn row_of_mode(plan: &Turns, costs: &ModeCosts, off: &ModeCosts, floor: &Rounds) -> Value {
     let quantile = |costs: &ModeCosts, quantile| costs.rounds.quantile_us(quantile);
     let of_rounds = |q| ratio(Some(quantile(costs, q)), Some(quantile(off, q)));
     json!({
@@ -149,7 +193,7 @@ fn row_of_mode(plan: &Plan, costs: &ModeCosts, off: &ModeCosts, floor: &Rounds) 
     })
 }
 
-fn table_of_modes(plan: &Plan, modes: &[ModeCosts], floor: &Rounds) -> String {
+fn table_of_modes(plan: &Turns, modes: &[ModeCosts], floor: &Rounds) -> String {
     let mut table =
         Table::new(["regions", "updates/s", "cost", "CPU us", "× off", "p50 us", "× off", "p99 us", "× off"]);
     for costs in modes {
@@ -171,52 +215,81 @@ fn table_of_modes(plan: &Plan, modes: &[ModeCosts], floor: &Rounds) -> String {
     format!("{}\nround trips of the floor: p50 {p50} us, p99 {p99} us", table.text())
 }
 
-fn table_of_walk(plan: &Plan, walk: &Walk) -> String {
-    let mut table = Table::new(["a region moves", "moves", "p50 us", "p99 us", "floor p50 us", "CPU us"]);
-    let mut line = |name: String, moves: &Moves| {
-        table.line([
-            name,
-            moves.rounds.samples().to_string(),
-            figure(moves.rounds.quantile_us(0.5)),
-            figure(moves.rounds.quantile_us(0.99)),
-            figure(walk.floor.quantile_us(0.5)),
-            or_dash(moves.cpu_s.map(|seconds| seconds * 1e6)),
-        ]);
-    };
-    line(format!("object, {} subscribers", plan.subscribers), &walk.objects);
-    line(format!("subscriber, {} objects", plan.objects), &walk.subscribers);
-    format!(
-        "{}\n{} updates reached {} of the {} subscribers that a perfect filter chooses, {} others",
-        table.text(),
-        walk.updates,
-        walk.reached,
-        walk.expected,
-        walk.surplus
-    )
+fn table_of_walks(walks: &[Walk], steps: u32) -> String {
+    let heads = ["", "a region moves", "moves", "p50 us", "p99 us", "floor p50 us", "CPU us"];
+    let (mut table, mut reached) = (Table::new(heads), String::new());
+    for walk in walks {
+        let [objects, subscribers, update, see] = walk.phases();
+        let mut line = |name: String, moves: &Outcome| {
+            table.line([
+                by(walk.run.live),
+                name,
+                moves.each.samples().to_string(),
+                figure(moves.each.quantile_us(0.5)),
+                figure(moves.each.quantile_us(0.99)),
+                or_dash(walk.floor.as_ref().map(|floor| floor.quantile_us(0.5))),
+                or_dash(cpu_us(moves)),
+            ]);
+        };
+        line(format!("object, {} subscribers", subscribers.count), objects);
+        line(format!("subscriber, {} objects", update.count), subscribers);
+        let counts = see.counts;
+        let text = format!(
+            "\n{} {}updates reached {} of the {} subscribers that a perfect filter chooses, {} others",
+            walk.updates(steps),
+            if walk.run.live { "" } else { "simulated " },
+            counts.reached,
+            counts.expected,
+            counts.surplus
+        );
+        reached.push_str(&text);
+    }
+    format!("{}{reached}", text(table, walks.iter().all(|walk| walk.run.live)))
 }
 
-fn summary(plan: &Plan, walk: &Walk) -> Value {
-    let moves = |moves: &Moves| {
+/// Processor time of the nodes for a move, in microseconds.
+fn cpu_us(moves: &Outcome) -> Option<f64> {
+    let count = moves.each.samples();
+    moves.nodes_cpu.filter(|_| count > 0).map(|cpu| cpu.as_secs_f64() / count as f64 * 1e6)
+}
+
+/// The live walk, and a simulated one beside it under a key of its own.
+fn summary(args: &Args, walks: &[Walk]) -> Value {
+    let mut summary = json!({});
+    for walk in walks {
+        match walk.run.live {
+            true => summary = figures(args, walk),
+            false => summary["simulated"] = figures(args, walk),
+        }
+    }
+    summary
+}
+
+fn figures(args: &Args, walk: &Walk) -> Value {
+    let [objects, subscribers, _, see] = walk.phases();
+    let moves = |moves: &Outcome| {
         json!({
-            "moves": moves.rounds.samples(),
-            "p50_us": moves.rounds.quantile_us(0.5),
-            "p99_us": moves.rounds.quantile_us(0.99),
-            "server_cpu_us": moves.cpu_s.map(|seconds| seconds * 1e6),
+            "moves": moves.each.samples(),
+            "p50_us": moves.each.quantile_us(0.5),
+            "p99_us": moves.each.quantile_us(0.99),
+            "server_cpu_us": cpu_us(moves),
         })
     };
+    let counts = see.counts;
+    let share = if counts.expected == 0 { 1.0 } else { counts.reached as f64 / counts.expected as f64 };
     json!({
-        "objects": plan.objects,
-        "subscribers": plan.subscribers,
-        "side_share": plan.side,
-        "steps": plan.steps,
-        "object_moves": moves(&walk.objects),
-        "subscriber_moves": moves(&walk.subscribers),
-        "floor_p50_us": walk.floor.quantile_us(0.5),
-        "updates": walk.updates,
-        "expected": walk.expected,
-        "reached": walk.reached,
-        "reached_share": walk.share(),
-        "surplus": walk.surplus,
+        "objects": args.objects,
+        "subscribers": args.subscribers,
+        "side_share": args.side / 100.0,
+        "steps": args.steps,
+        "object_moves": moves(objects),
+        "subscriber_moves": moves(subscribers),
+        "floor_p50_us": walk.floor.as_ref().map(|floor| floor.quantile_us(0.5)),
+        "updates": walk.updates(args.steps),
+        "expected": counts.expected,
+        "reached": counts.reached,
+        "reached_share": share,
+        "surplus": counts.surplus,
     })
 }
 

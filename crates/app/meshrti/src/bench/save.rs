@@ -97,7 +97,7 @@ fn row(run: &Run, outcome: &Outcome, floor: Option<Duration>) -> Value {
 fn line(run: &Run, outcome: &Outcome, floor: Option<Duration>) -> [String; 9] {
     let [p50, p99, max] = canary_figures(&outcome.canary);
     [
-        by(run),
+        by(run.live),
         outcome.name.to_owned(),
         outcome.count.to_string(),
         figure(milliseconds(outcome.took)),

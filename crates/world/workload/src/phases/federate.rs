@@ -1,5 +1,7 @@
 //! A federate that follows orders.
 
+mod call;
+
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -8,18 +10,21 @@ use bytes::Bytes;
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
 use hla::api::callback_request::CallbackRequest as Callback;
-use hla::api::{self, FomModule, ResignAction};
+use hla::api::{self, FomModule};
 use hla::handle::{AttributeHandle, ObjectClassHandle, ObjectInstanceHandle};
 
+use super::clock::Clock;
 use super::order::{Awaited, Class, Order};
-use super::step::{Habit, Service, Step, steps};
+use super::regions::Regions;
+use super::step::{Habit, Repeated, Service, Step, steps};
+use call::{advance, update};
 
 /// Pause between two round trips of a canary.
 const BEAT: Duration = Duration::from_millis(5);
 /// The value of an attribute.
 const VALUE: &[u8] = b"canary";
-/// The label of a save.
-const LABEL: &str = "bench";
+/// The longest wait for updates of a step on the square that should come.
+const LATE: Duration = Duration::from_secs(10);
 
 /// A request of a federate to its world.
 #[derive(Clone, PartialEq, Debug)]
@@ -46,12 +51,44 @@ pub enum Input {
     Ended,
 }
 
+/// Reflects that federates have got.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counts {
+    /// Those of updates, without the round trips of a canary.
+    pub reflects: u64,
+    /// On the square: those that a perfect filter lets through.
+    pub expected: u64,
+    /// Those of them that came.
+    pub reached: u64,
+    /// Those that a perfect filter holds back, or that came twice.
+    pub surplus: u64,
+}
+
+impl Counts {
+    /// Adds those of others.
+    pub fn add(&mut self, others: Self) {
+        self.reflects += others.reflects;
+        self.expected += others.expected;
+        self.reached += others.reached;
+        self.surplus += others.surplus;
+    }
+}
+
 /// The round trips of a canary.
 #[derive(Clone, Copy, Debug)]
 struct Beat {
     next_at: Moment,
     /// The beginning of the round trip under way.
     since: Option<Moment>,
+}
+
+/// The progress of a step.
+enum Progress {
+    Over,
+    /// Other steps are in its place.
+    Replaced,
+    Waits,
+    Acts(Action),
 }
 
 /// The calls that it makes by itself.
@@ -83,10 +120,12 @@ pub struct Federate {
     is_busy: bool,
     /// It waits for its world to connect it or to end its session.
     is_changing: bool,
-    /// Calls of the step that are not answered.
+    /// Calls of steps that are not answered, but for updates.
     unanswered: u32,
-    /// The last service that it called in a step, while more such calls follow.
-    repeats: bool,
+    /// Updates that are not answered. No step but one waits for them.
+    updates_unanswered: u64,
+    /// It goes on without waiting for the answers to its calls.
+    goes_ahead: bool,
     called: Option<Service>,
     timed_from: Moment,
     times: Vec<Duration>,
@@ -97,8 +136,12 @@ pub struct Federate {
     registered: Vec<ObjectInstanceHandle>,
     discovered: VecDeque<ObjectInstanceHandle>,
     /// Callbacks that no order has waited for, by [`Awaited`].
-    counts: [u32; Awaited::COUNT],
+    awaited: [u32; Awaited::COUNT],
+    counts: Counts,
     habits: Habits,
+    clock: Clock,
+    /// Its regions, if it is on a square.
+    regions: Option<Box<Regions>>,
     failure: Option<String>,
 }
 
@@ -116,7 +159,8 @@ impl Federate {
             is_busy: false,
             is_changing: false,
             unanswered: 0,
-            repeats: false,
+            updates_unanswered: 0,
+            goes_ahead: false,
             called: None,
             timed_from: Moment::ZERO,
             times: Vec::new(),
@@ -125,8 +169,11 @@ impl Federate {
             attributes: [None; Class::COUNT],
             registered: Vec::new(),
             discovered: VecDeque::new(),
-            counts: [0; Awaited::COUNT],
+            awaited: [0; Awaited::COUNT],
+            counts: Counts::default(),
             habits: Habits::default(),
+            clock: Clock::new(),
+            regions: None,
             failure: None,
         }
     }
@@ -136,6 +183,11 @@ impl Federate {
         let mut creator = Self { module: Some(module), ..Self::new(federation, (0, 1)) };
         creator.order(Order::Create);
         creator
+    }
+
+    /// The same one on a square.
+    pub(super) fn with_regions(self, regions: Regions) -> Self {
+        Self { regions: Some(Box::new(regions)), ..self }
     }
 
     /// Adds an order to those that it has.
@@ -158,6 +210,11 @@ impl Federate {
         std::mem::take(&mut self.times)
     }
 
+    /// The reflects that it has counted since this was last called.
+    pub fn take_counts(&mut self) -> Counts {
+        std::mem::take(&mut self.counts)
+    }
+
     /// The reason why it cannot go on, if any.
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
@@ -167,6 +224,7 @@ impl Federate {
     pub fn poll_timeout(&self) -> Option<Moment> {
         let pause = match self.steps.front() {
             Some(Step::Pause(pause)) => Some(self.began + *pause),
+            Some(Step::See) => Some(self.began + LATE),
             _ => None,
         };
         let beat = self.habits.beat.filter(|beat| beat.since.is_none()).map(|beat| beat.next_at);
@@ -182,7 +240,7 @@ impl Federate {
             if let Some(call) = self.poll_habit(now) {
                 return Some(Action::Call(call));
             }
-            if self.unanswered > 0 && !self.repeats {
+            if self.unanswered > 0 && !self.goes_ahead {
                 return None;
             }
             let Some(step) = self.steps.front().copied() else {
@@ -194,40 +252,98 @@ impl Federate {
                 (self.began, self.is_busy) = (now, true);
                 continue;
             };
-            let is_over = match step {
-                Step::Pause(pause) => now >= self.began + pause,
-                Step::Await(awaited, count) => self.takes(awaited, count),
-                Step::EndRound => {
-                    let since = self.habits.beat.and_then(|beat| beat.since);
-                    since.is_none_or(|since| since >= self.began)
-                }
-                Step::Connect | Step::Terminate => {
-                    self.is_changing = true;
-                    let ends = step == Step::Terminate;
-                    return Some(if ends { Action::Terminate } else { Action::Connect });
-                }
-                Step::Calls(_, 0) => true,
-                Step::Calls(service, left) => return self.call(service, left).map(Action::Call),
-                Step::Habit(habit) => self.adopt(habit, now),
-                Step::Begin => {
-                    self.timed_from = now;
-                    true
-                }
-                Step::End => {
-                    self.times.push(now.since(self.timed_from));
-                    true
-                }
-            };
-            if !is_over {
-                return None;
+            match self.go_on(step, now) {
+                Progress::Over => drop(self.steps.pop_front()),
+                Progress::Replaced => {}
+                Progress::Waits => return None,
+                Progress::Acts(action) => return Some(action),
             }
-            self.steps.pop_front();
+        }
+    }
+
+    /// Goes on with the first of its steps.
+    fn go_on(&mut self, step: Step, now: Moment) -> Progress {
+        let over = |is_over| if is_over { Progress::Over } else { Progress::Waits };
+        match step {
+            Step::Pause(pause) => over(now >= self.began + pause),
+            Step::Connect | Step::Terminate => {
+                self.is_changing = true;
+                let ends = step == Step::Terminate;
+                Progress::Acts(if ends { Action::Terminate } else { Action::Connect })
+            }
+            Step::Calls(_, 0) | Step::CallsAhead(_, 0) | Step::Repeat(_, 0) => Progress::Over,
+            Step::Calls(service, left) => self.call(service, left, false),
+            Step::CallsAhead(service, left) => self.call(service, left, true),
+            Step::Repeat(repeated, left) => self.repeat(repeated, left),
+            Step::Await(awaited, count) => over(self.takes(awaited, count)),
+            Step::Habit(habit) => self.adopt(habit, now),
+            Step::Begin => {
+                self.timed_from = now;
+                Progress::Over
+            }
+            Step::End => {
+                self.times.push(now.since(self.timed_from));
+                Progress::Over
+            }
+            Step::EndRound => {
+                let since = self.habits.beat.and_then(|beat| beat.since);
+                over(since.is_none_or(|since| since >= self.began))
+            }
+            Step::EndUpdates => over(self.updates_unanswered == 0),
+            Step::BeginAdvance => {
+                if !self.clock.begin_step() {
+                    self.failure = Some("there is no later logical time".to_owned());
+                }
+                over(self.failure.is_none())
+            }
+            Step::Send(updates, order) => {
+                let update = self.step_update(order);
+                self.habits.calls.extend(std::iter::repeat_n(update, updates as usize));
+                Progress::Over
+            }
+            Step::Reach(_) if self.clock.is_there() => Progress::Over,
+            Step::Reach(service) => match self.clock.request() {
+                Some(time) => self.wait_for(advance(service, Some(time))),
+                None => Progress::Waits,
+            },
+            Step::BeginMoves | Step::AwaitNear | Step::See => over(self.is_over_on_square(step, now)),
+        }
+    }
+
+    /// Does steps now, and then as often again as is left.
+    fn repeat(&mut self, repeated: Repeated, left: u32) -> Progress {
+        if let Some(step) = self.steps.front_mut() {
+            *step = Step::Repeat(repeated, left - 1);
+        }
+        repeated.steps().into_iter().rev().for_each(|step| self.steps.push_front(step));
+        Progress::Replaced
+    }
+
+    /// Whether a step on the square is over.
+    fn is_over_on_square(&mut self, step: Step, now: Moment) -> bool {
+        let Some(regions) = &mut self.regions else { return true };
+        match step {
+            Step::BeginMoves => {
+                regions.begin_step();
+                true
+            }
+            Step::AwaitNear => self.awaited[Awaited::Discovery as usize] >= regions.expected(),
+            _ => {
+                let is_over = regions.sees_all() || now >= self.began + LATE;
+                if is_over {
+                    let seen = regions.seen();
+                    self.counts.expected += seen.expected;
+                    self.counts.reached += seen.reached;
+                    self.counts.surplus += seen.surplus;
+                }
+                is_over
+            }
         }
     }
 
     /// Whether so many callbacks have come, which no other order may wait for then.
     fn takes(&mut self, awaited: Awaited, count: u32) -> bool {
-        let found = &mut self.counts[awaited as usize];
+        let found = &mut self.awaited[awaited as usize];
         let is_over = *found >= count;
         if is_over {
             *found -= count;
@@ -235,7 +351,7 @@ impl Federate {
         is_over
     }
 
-    fn adopt(&mut self, habit: Habit, now: Moment) -> bool {
+    fn adopt(&mut self, habit: Habit, now: Moment) -> Progress {
         match habit {
             Habit::ProvideValues => self.habits.provides = true,
             Habit::Divest(divests) => self.habits.divests = divests,
@@ -243,93 +359,44 @@ impl Federate {
             Habit::Nothing => self.habits = Habits::default(),
             Habit::Canary => self.habits.beat = Some(Beat { next_at: now, since: None }),
         }
-        true
+        Progress::Over
     }
 
     /// A call that it makes by itself.
     fn poll_habit(&mut self, now: Moment) -> Option<Call> {
         if let Some(call) = self.habits.calls.pop_front() {
+            self.updates_unanswered += u64::from(is_update(&call));
             return Some(call);
         }
         let beat = self.habits.beat.as_mut().filter(|beat| beat.since.is_none() && beat.next_at <= now)?;
         beat.since = Some(now);
+        self.updates_unanswered += 1;
         let object = self.registered.first().copied();
         Some(update(object, self.attributes[Class::Ping as usize], Bytes::from_static(VALUE)))
     }
 
-    /// The first of the `left` calls of a step.
-    fn call(&mut self, service: Service, left: u32) -> Option<Call> {
-        self.repeats = left > 1;
+    /// The first of the `left` calls of a step. `ahead`: the next step does not wait for their answers.
+    fn call(&mut self, service: Service, left: u32, ahead: bool) -> Progress {
+        let left = left - 1;
         match self.steps.front_mut() {
-            Some(step) if self.repeats => *step = Step::Calls(service, left - 1),
+            Some(Step::Calls(_, count) | Step::CallsAhead(_, count)) if left > 0 => *count = left,
             _ => drop(self.steps.pop_front()),
         }
-        self.unanswered += 1;
         self.called = Some(service);
-        Some(self.request(service))
+        let call = self.request(service);
+        let progress = self.wait_for(call);
+        self.goes_ahead = ahead || left > 0;
+        progress
     }
 
-    fn request(&mut self, service: Service) -> Call {
-        let class_of = |class: Class| self.classes[class as usize];
-        let set = |class: Class| Some(self.attributes[class as usize].into_iter().collect());
-        match service {
-            Service::Create => {
-                Call::CreateFederationExecutionRequest(api::CreateFederationExecutionRequest {
-                    federation_name: self.federation.clone(),
-                    fom_module: self.module.clone(),
-                })
-            }
-            Service::Join => Call::JoinFederationExecutionRequest(api::JoinFederationExecutionRequest {
-                federate_type: "bench".to_owned(),
-                federation_name: self.federation.clone(),
-            }),
-            Service::ClassHandle(class) => {
-                let object_class_name = class.names()[0].to_owned();
-                Call::GetObjectClassHandleRequest(api::GetObjectClassHandleRequest { object_class_name })
-            }
-            Service::AttributeHandle(class) => {
-                Call::GetAttributeHandleRequest(api::GetAttributeHandleRequest {
-                    object_class: class_of(class),
-                    attribute_name: class.names()[1].to_owned(),
-                })
-            }
-            Service::Publish(class) => {
-                let (object_class, attributes) = (class_of(class), set(class));
-                let request = api::PublishObjectClassAttributesRequest { object_class, attributes };
-                Call::PublishObjectClassAttributesRequest(request)
-            }
-            Service::Unpublish(class) => {
-                let object_class = class_of(class);
-                Call::UnpublishObjectClassRequest(api::UnpublishObjectClassRequest { object_class })
-            }
-            Service::Subscribe(class) => {
-                let (object_class, attributes) = (class_of(class), set(class));
-                let request = api::SubscribeObjectClassAttributesRequest { object_class, attributes };
-                Call::SubscribeObjectClassAttributesRequest(request)
-            }
-            Service::Register(class) => {
-                let object_class = class_of(class);
-                Call::RegisterObjectInstanceRequest(api::RegisterObjectInstanceRequest { object_class })
-            }
-            Service::RequestValues(class) => {
-                let request = api::RequestClassAttributeValueUpdateRequest {
-                    object_class: class_of(class),
-                    attributes: set(class),
-                    user_supplied_tag: Bytes::new(),
-                };
-                Call::RequestClassAttributeValueUpdateRequest(request)
-            }
-            Service::Acquire => {
-                let desired_attributes = set(Class::Ping);
-                let request = api::AttributeOwnershipAcquisitionRequest {
-                    object_instance: self.discovered.pop_front(),
-                    desired_attributes,
-                    user_supplied_tag: Bytes::new(),
-                };
-                Call::AttributeOwnershipAcquisitionRequest(request)
-            }
-            other => membership(other),
+    /// Makes a call. The next step waits for its answer, unless it is an update.
+    fn wait_for(&mut self, call: Call) -> Progress {
+        self.goes_ahead = false;
+        match is_update(&call) {
+            true => self.updates_unanswered += 1,
+            false => self.unanswered += 1,
         }
+        Progress::Acts(Action::Call(call))
     }
 
     /// Handles an input. Then it may want something.
@@ -353,10 +420,16 @@ impl Federate {
 
     fn answered(&mut self, answer: Answer) {
         match (answer, self.called) {
+            (
+                Answer::UpdateAttributeValuesResponse(_) | Answer::UpdateAttributeValuesWithTimeResponse(_),
+                _,
+            ) => {
+                self.updates_unanswered = self.updates_unanswered.saturating_sub(1);
+                return;
+            }
             // The answers to what it calls by itself.
             (
-                Answer::UpdateAttributeValuesResponse(_)
-                | Answer::AttributeOwnershipDivestitureIfWantedResponse(_)
+                Answer::AttributeOwnershipDivestitureIfWantedResponse(_)
                 | Answer::FederateSaveBegunResponse(_)
                 | Answer::FederateSaveCompleteResponse(_)
                 | Answer::FederateRestoreCompleteResponse(_),
@@ -369,6 +442,16 @@ impl Federate {
                 self.attributes[class as usize] = answer.result;
             }
             (Answer::RegisterObjectInstanceResponse(answer), _) => self.registered.extend(answer.result),
+            (Answer::RegisterObjectInstanceWithRegionsResponse(answer), _) => {
+                self.registered.extend(answer.result);
+            }
+            (Answer::GetDimensionHandleResponse(answer), Some(Service::DimensionHandle(index))) => {
+                let own = self.regions.iter_mut();
+                own.for_each(|regions| regions.learn_dimension(index, answer.result));
+            }
+            (Answer::CreateRegionResponse(answer), _) => {
+                self.regions.iter_mut().for_each(|regions| regions.created(answer.result));
+            }
             _ => {}
         }
         self.unanswered = self.unanswered.saturating_sub(1);
@@ -383,6 +466,13 @@ impl Federate {
             Callback::RemoveObjectInstance(_) => self.count(Awaited::Removal),
             Callback::AttributeOwnershipAcquisitionNotification(_) => self.count(Awaited::Acquisition),
             Callback::ReflectAttributeValues(reflect) => self.reflected(now, reflect),
+            // A canary updates without time stamps.
+            Callback::ReflectAttributeValuesWithTime(_) => self.counts.reflects += 1,
+            Callback::TimeRegulationEnabled(enabled) => self.reached(enabled.time, Some(Awaited::Regulation)),
+            Callback::TimeConstrainedEnabled(enabled) => {
+                self.reached(enabled.time, Some(Awaited::Constraint));
+            }
+            Callback::TimeAdvanceGrant(grant) => self.reached(grant.time, None),
             Callback::ProvideAttributeValueUpdate(request) if self.habits.provides => {
                 let attribute = self.attributes[Class::Wide as usize];
                 self.habits.calls.push_back(update(
@@ -421,12 +511,21 @@ impl Federate {
         }
     }
 
+    /// Takes its logical time from a callback that may be waited for.
+    fn reached(&mut self, time: Option<api::LogicalTime>, awaited: Option<Awaited>) {
+        if !self.clock.granted(time) {
+            self.failure =
+                Some("the logical time of the federation execution is no HLAfloat64Time".to_owned());
+        }
+        awaited.into_iter().for_each(|awaited| self.count(awaited));
+    }
+
     fn refused(&mut self, what: &str, reason: &str) {
         self.failure = Some(format!("the federation was not {what}: {reason}"));
     }
 
     fn count(&mut self, awaited: Awaited) {
-        self.counts[awaited as usize] += 1;
+        self.awaited[awaited as usize] += 1;
     }
 
     fn reflected(&mut self, now: Moment, reflect: api::ReflectAttributeValues) {
@@ -436,48 +535,26 @@ impl Federate {
             }
             beat.next_at = now + BEAT;
         } else if self.habits.echoes {
-            let value = reflect.attribute_values.and_then(|mut map| map.attribute_handle_value.pop());
-            let payload = value.map(|value| value.value).unwrap_or_default();
+            let payload = value_of(reflect);
             let (object, attribute) =
                 (self.registered.first().copied(), self.attributes[Class::Pong as usize]);
             self.habits.calls.push_back(update(object, attribute, payload));
         } else {
             self.count(Awaited::Reflect);
+            self.counts.reflects += 1;
+            if let Some(regions) = &mut self.regions {
+                regions.take(&value_of(reflect));
+            }
         }
     }
 }
 
-/// The calls that need no handle.
-fn membership(service: Service) -> Call {
-    match service {
-        Service::Save => {
-            Call::RequestFederationSaveRequest(api::RequestFederationSaveRequest { label: LABEL.to_owned() })
-        }
-        Service::Restore => Call::RequestFederationRestoreRequest(api::RequestFederationRestoreRequest {
-            label: LABEL.to_owned(),
-        }),
-        Service::AutomaticResign => {
-            let value = ResignAction::DeleteObjects.into();
-            Call::SetAutomaticResignDirectiveRequest(api::SetAutomaticResignDirectiveRequest { value })
-        }
-        Service::Resign(directive) => {
-            let resign_action = directive.into();
-            let request = api::ResignFederationExecutionRequest { resign_action };
-            Call::ResignFederationExecutionRequest(request)
-        }
-        _ => Call::DisconnectRequest(api::DisconnectRequest {}),
-    }
+fn is_update(call: &Call) -> bool {
+    matches!(call, Call::UpdateAttributeValuesRequest(_) | Call::UpdateAttributeValuesWithTimeRequest(_))
 }
 
-fn update(
-    object_instance: Option<ObjectInstanceHandle>,
-    attribute: Option<AttributeHandle>,
-    value: Bytes,
-) -> Call {
-    let value = api::AttributeHandleValue { attribute_handle: attribute, value };
-    Call::UpdateAttributeValuesRequest(api::UpdateAttributeValuesRequest {
-        object_instance,
-        attribute_values: Some(api::AttributeHandleValueMap { attribute_handle_value: vec![value] }),
-        user_supplied_tag: Bytes::new(),
-    })
+/// The value of the one attribute that is updated.
+fn value_of(reflect: api::ReflectAttributeValues) -> Bytes {
+    let value = reflect.attribute_values.and_then(|mut map| map.attribute_handle_value.pop());
+    value.map(|value| value.value).unwrap_or_default()
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hla::api::ResignAction;
+use hla::api::{OrderType, ResignAction};
 
 /// An object class of the workloads, with the one attribute of it that they use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,11 +13,15 @@ pub enum Class {
     Pong,
     /// One with many attributes.
     Wide,
+    /// Updated in steps of logical time.
+    Step,
+    /// With update regions that move.
+    Moving,
 }
 
 impl Class {
     /// Number of classes.
-    pub(super) const COUNT: usize = 3;
+    pub(super) const COUNT: usize = 5;
 
     /// The names of the class and of the attribute in the FOM module of the benchmarks.
     pub const fn names(self) -> [&'static str; 2] {
@@ -25,6 +29,8 @@ impl Class {
             Class::Ping => ["HLAobjectRoot.Ping", "Payload"],
             Class::Pong => ["HLAobjectRoot.Pong", "Payload"],
             Class::Wide => ["HLAobjectRoot.Wide", "Value01"],
+            Class::Step => ["HLAobjectRoot.Step", "Payload"],
+            Class::Moving => ["HLAobjectRoot.Moving", "Payload"],
         }
     }
 }
@@ -40,6 +46,10 @@ pub enum Awaited {
     Reflect,
     /// Attribute Ownership Acquisition Notification (7.7).
     Acquisition,
+    /// Time Regulation Enabled (8.3).
+    Regulation,
+    /// Time Constrained Enabled (8.6).
+    Constraint,
     /// Federation Saved (4.24).
     Save,
     /// Federation Restored (4.33).
@@ -48,7 +58,29 @@ pub enum Awaited {
 
 impl Awaited {
     /// Number of kinds.
-    pub(super) const COUNT: usize = 6;
+    pub(super) const COUNT: usize = 8;
+}
+
+/// The service by which a federate advances.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AdvanceService {
+    /// Time Advance Request (8.8).
+    TimeAdvance,
+    /// Next Message Request (8.10).
+    NextMessage,
+}
+
+/// The steps of logical time of a federate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Advance {
+    /// Number of steps.
+    pub steps: u32,
+    /// Updates of its object before each request, of 100 octets.
+    pub updates: u32,
+    /// The order of these. Those in receive order have no time stamps, others the earliest possible ones.
+    pub order: OrderType,
+    /// The service.
+    pub service: AdvanceService,
 }
 
 /// An order for a federate, which does one after another.
@@ -95,4 +127,25 @@ pub enum Order {
     EndRound,
     /// Answers the updates of a canary from now on.
     Echo,
+    /// Enables time regulation with this lookahead, in steps, and waits for it.
+    Regulate(u32),
+    /// Enables that it is time-constrained, and waits for it.
+    Constrain,
+    /// Advances. From each request to the grant of the end of the step is a time that it records.
+    Advance(Advance),
+    /// Registers so many objects of [`Class::Moving`], each with a region of its own at its place.
+    RegisterAtPlaces(u32),
+    /// Subscribes to [`Class::Moving`] with a region around its place.
+    SubscribeAround,
+    /// Waits until it has discovered as many objects as are near.
+    AwaitNear,
+    /// Moves the regions of the next so many objects. Each is a time that it records.
+    MoveObjects(u32),
+    /// Moves the region of the subscription. The first of a group does so at once, and the others after one
+    /// another. It is a time that it records.
+    MoveAround,
+    /// Updates so many objects of [`Class::Moving`] with values of so many octets.
+    UpdateMoving(u32, u32),
+    /// Waits until the updates of all objects near have come, for ten seconds at most.
+    See,
 }

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use hla::api::ResignAction;
+use hla::api::{OrderType, ResignAction};
 
-use super::order::{Awaited, Class, Order};
+use super::federate::Federate;
+use super::order::{Advance, AdvanceService, Awaited, Class, Order};
+use super::regions::Regions;
+use super::square::{Scene, Square};
 
 /// Time for which nothing disturbs the canary at first.
 const QUIET: Duration = Duration::from_secs(2);
@@ -38,6 +41,53 @@ pub enum Plan {
         /// Number of its objects.
         objects: u32,
     },
+    /// Federates that regulate and are constrained, and advance together.
+    Grants(Grants),
+    /// Objects and subscribers that move over a square, with regions (clause 9).
+    Regions {
+        /// The square.
+        scene: Scene,
+        /// Number of steps.
+        steps: u32,
+        /// Octets of a value.
+        size: u32,
+    },
+}
+
+/// Federates that advance together, spread evenly over the nodes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Grants {
+    /// Number of them.
+    pub federates: u32,
+    /// The lookahead of each, in steps.
+    pub lookahead: u32,
+    /// The steps of each.
+    pub advance: Advance,
+}
+
+impl Grants {
+    /// Reflects of a federation whose federates get all updates of the steps that were measured, except those that may
+    /// still be on their way: as many steps as the lookahead in time-stamp order, and one in receive order.
+    pub fn reflects_min(self) -> u64 {
+        let Advance { steps, updates, order, .. } = self.advance;
+        let on_their_way = match order {
+            OrderType::Timestamp => self.lookahead,
+            OrderType::Receive => self.lookahead.max(1),
+        };
+        let pairs = u64::from(self.federates) * u64::from(self.federates.saturating_sub(1));
+        u64::from(steps.saturating_sub(on_their_way)) * u64::from(updates) * pairs
+    }
+}
+
+/// A node of a network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Node {
+    /// The first one.
+    First,
+    /// The last one, behind an emulated line if there is one.
+    Last,
+    /// One by its number from 0.
+    Number(usize),
 }
 
 /// Federates that get the same orders, in one process of their own.
@@ -45,8 +95,8 @@ pub enum Plan {
 pub struct Group {
     /// Number of federates.
     pub federates: u32,
-    /// They connect to the last node; others to the first.
-    pub far: bool,
+    /// The node to which they connect.
+    pub node: Node,
     /// The federation execution that they join, by its number.
     pub federation: usize,
 }
@@ -67,7 +117,7 @@ pub struct Phase {
 }
 
 /// A group of one federate at the first node.
-const ONE: Group = Group { federates: 1, far: false, federation: 0 };
+const ONE: Group = Group { federates: 1, node: Node::First, federation: 0 };
 
 /// The groups of a plan with a canary.
 const CANARY: usize = 0;
@@ -84,15 +134,17 @@ fn phase<const N: usize, const M: usize>(
 }
 
 /// A phase that prepares the next one: all who get orders do them.
-fn preparation<const N: usize>(orders: [(usize, Order); N]) -> Phase {
+fn preparation(orders: impl IntoIterator<Item = (usize, Order)>) -> Phase {
+    let orders: Vec<_> = orders.into_iter().collect();
     let mut until: Vec<usize> = orders.iter().map(|(group, _)| *group).collect();
     until.dedup();
-    Phase { name: None, count: 0, orders: orders.to_vec(), until, lasts: Duration::ZERO }
+    Phase { name: None, count: 0, orders, until, lasts: Duration::ZERO }
 }
 
 /// The end: all federates of these groups leave, and delete their objects.
-fn departure<const N: usize>(groups: [usize; N]) -> Phase {
-    preparation(groups.map(|group| (group, Order::Leave(ResignAction::CancelThenDeleteThenDivest))))
+fn departure(groups: impl IntoIterator<Item = usize>) -> Phase {
+    let leave = Order::Leave(ResignAction::CancelThenDeleteThenDivest);
+    preparation(groups.into_iter().map(|group| (group, leave)))
 }
 
 /// Begins the round trips of the canary, and lets nothing disturb them for a while.
@@ -105,30 +157,53 @@ fn undisturbed() -> [Phase; 2] {
 
 impl Plan {
     /// The names of the plan and its settings as words, for another process.
-    pub fn words(self) -> [String; 3] {
-        let words =
-            |name: &str, first: u32, second: u64| [name.to_owned(), first.to_string(), second.to_string()];
-        match self {
+    pub fn words(self) -> Vec<String> {
+        let (numbers, names) = match self {
             Plan::Joins { federates, within } => {
-                words("joins", federates, u64::try_from(within.as_micros()).unwrap_or(u64::MAX))
+                (vec![federates.into(), u64::try_from(within.as_micros()).unwrap_or(u64::MAX)], [""; 2])
             }
-            Plan::Objects { objects } => words("objects", objects, 0),
-            Plan::Ownership { transfers, objects } => words("ownership", transfers, objects.into()),
-            Plan::Saves { objects } => words("saves", objects, 0),
-        }
+            Plan::Objects { objects } | Plan::Saves { objects } => (vec![objects.into()], [""; 2]),
+            Plan::Ownership { transfers, objects } => (vec![transfers.into(), objects.into()], [""; 2]),
+            Plan::Grants(Grants { federates, lookahead, advance }) => {
+                let numbers = [federates, lookahead, advance.steps, advance.updates];
+                (numbers.map(u64::from).to_vec(), [order_word(advance.order), service_word(advance.service)])
+            }
+            Plan::Regions { scene, steps, size } => {
+                let Scene { objects, subscribers, side, moves } = scene;
+                ([objects, subscribers, side, moves, steps, size].map(u64::from).to_vec(), [""; 2])
+            }
+        };
+        let names = names.into_iter().filter(|name| !name.is_empty()).map(str::to_owned);
+        [self.name().to_owned()].into_iter().chain(numbers.iter().map(u64::to_string)).chain(names).collect()
     }
 
     /// The plan of these words; `None` if they are not those of a plan.
-    pub fn of_words(words: [&str; 3]) -> Option<Self> {
-        let [name, first, second] = words;
-        let (first, second) = (first.parse().ok()?, second.parse().ok()?);
-        match name {
-            "joins" => Some(Plan::Joins { federates: first, within: Duration::from_micros(second) }),
-            "objects" => Some(Plan::Objects { objects: first }),
-            "ownership" => Some(Plan::Ownership { transfers: first, objects: u32::try_from(second).ok()? }),
-            "saves" => Some(Plan::Saves { objects: first }),
-            _ => None,
-        }
+    pub fn of_words(words: &[&str]) -> Option<Self> {
+        let number = |word: &str| word.parse().ok();
+        Some(match words {
+            ["joins", federates, micros] => {
+                let within = Duration::from_micros(micros.parse().ok()?);
+                Plan::Joins { federates: number(federates)?, within }
+            }
+            ["objects", objects] => Plan::Objects { objects: number(objects)? },
+            ["ownership", transfers, objects] => {
+                Plan::Ownership { transfers: number(transfers)?, objects: number(objects)? }
+            }
+            ["saves", objects] => Plan::Saves { objects: number(objects)? },
+            ["grants", federates, lookahead, steps, updates, order, service] => {
+                let order = ORDERS.into_iter().find(|other| order_word(*other) == *order)?;
+                let service = SERVICES.into_iter().find(|other| service_word(*other) == *service)?;
+                let (steps, updates) = (number(steps)?, number(updates)?);
+                let advance = Advance { steps, updates, order, service };
+                Plan::Grants(Grants { federates: number(federates)?, lookahead: number(lookahead)?, advance })
+            }
+            ["regions", objects, subscribers, side, moves, steps, size] => {
+                let (objects, subscribers) = (number(objects)?, number(subscribers)?);
+                let scene = Scene { objects, subscribers, side: number(side)?, moves: number(moves)? };
+                Plan::Regions { scene, steps: number(steps)?, size: number(size)? }
+            }
+            _ => return None,
+        })
     }
 
     /// The name of the plan.
@@ -138,39 +213,85 @@ impl Plan {
             Plan::Objects { .. } => "objects",
             Plan::Ownership { .. } => "ownership",
             Plan::Saves { .. } => "saves",
+            Plan::Grants(_) => "grants",
+            Plan::Regions { .. } => "regions",
         }
     }
 
-    /// The groups, in the order of their numbers.
-    pub fn groups(self) -> Vec<Group> {
+    /// The groups in a network of so many nodes, in the order of their numbers.
+    pub fn groups(self, nodes: usize) -> Vec<Group> {
+        let far = Group { node: Node::Last, ..ONE };
         match self {
-            Plan::Joins { federates, .. } => vec![ONE, ONE, Group { federates, far: true, ..ONE }],
-            Plan::Objects { .. } => vec![ONE, ONE, ONE, Group { far: true, ..ONE }],
-            Plan::Ownership { .. } => vec![ONE, Group { far: true, ..ONE }],
+            Plan::Joins { federates, .. } => vec![ONE, ONE, Group { federates, ..far }],
+            Plan::Objects { .. } => vec![ONE, ONE, ONE, far],
+            Plan::Ownership { .. } => vec![ONE, far],
             // The canary is in a federation execution that is not saved.
             Plan::Saves { .. } => {
                 let saved = Group { federation: 1, ..ONE };
                 vec![ONE, ONE, saved, saved]
             }
+            Plan::Grants(Grants { federates, .. }) => {
+                let nodes = u32::try_from(nodes.max(1)).unwrap_or(u32::MAX);
+                let at = |node| federates / nodes + u32::from(node < federates % nodes);
+                let group = |node| Group { federates: at(node), node: Node::Number(node as usize), ..ONE };
+                (0..nodes.min(federates)).map(group).collect()
+            }
+            Plan::Regions { scene, .. } => vec![ONE, Group { federates: scene.subscribers, ..far }],
         }
+    }
+
+    /// The federates of a group with this number, which join the federation execution of this name.
+    pub fn federates(self, number: usize, group: Group, federation: &str) -> impl Iterator<Item = Federate> {
+        let square = match self {
+            Plan::Regions { scene, .. } => Some(Square::new(scene)),
+            _ => None,
+        };
+        (0..group.federates).map(move |place| {
+            let federate = Federate::new(federation, (place, group.federates));
+            let subscriber = (number == SUBSCRIBERS).then_some(place);
+            match &square {
+                Some(square) => federate.with_regions(Regions::new(square.clone(), subscriber)),
+                None => federate,
+            }
+        })
     }
 
     /// The group of the federate whose round trips show what others notice, if there is one.
     pub const fn canary(self) -> Option<usize> {
         match self {
-            Plan::Ownership { .. } => None,
+            Plan::Ownership { .. } | Plan::Grants(_) | Plan::Regions { .. } => None,
             _ => Some(CANARY),
         }
     }
 
-    /// The phases, in order.
-    pub fn phases(self) -> Vec<Phase> {
+    /// The phases in a network of so many nodes, in order.
+    pub fn phases(self, nodes: usize) -> Vec<Phase> {
         match self {
             Plan::Joins { federates, within } => joins(federates, within),
             Plan::Objects { objects } => very_many_objects(objects),
             Plan::Ownership { transfers, objects } => ownership(transfers, objects),
             Plan::Saves { objects } => saves(objects),
+            Plan::Grants(plan) => grants(plan, self.groups(nodes).len()),
+            Plan::Regions { scene, steps, size } => regions(scene, steps, size),
         }
+    }
+}
+
+/// The orders of messages and the services by which federates advance, with a word for each.
+const ORDERS: [OrderType; 2] = [OrderType::Receive, OrderType::Timestamp];
+const SERVICES: [AdvanceService; 2] = [AdvanceService::TimeAdvance, AdvanceService::NextMessage];
+
+fn order_word(order: OrderType) -> &'static str {
+    match order {
+        OrderType::Receive => "receive",
+        OrderType::Timestamp => "timestamp",
+    }
+}
+
+fn service_word(service: AdvanceService) -> &'static str {
+    match service {
+        AdvanceService::TimeAdvance => "advance",
+        AdvanceService::NextMessage => "next-message",
     }
 }
 
@@ -282,4 +403,63 @@ fn saves(objects: u32) -> Vec<Phase> {
         both("restore", Order::Restore, Awaited::Restore),
         departure([CANARY, ECHO, OWNER, MIRROR]),
     ]
+}
+
+/// All federates advance by a tenth of the steps before those that are measured.
+fn grants(plan: Grants, groups: usize) -> Vec<Phase> {
+    let Grants { federates, lookahead, advance } = plan;
+    let all = |orders: &[Order]| {
+        let orders = orders.to_vec();
+        (0..groups).flat_map(move |group| orders.clone().into_iter().map(move |order| (group, order)))
+    };
+    let join = [Order::Join(Duration::ZERO), Order::Publish(Class::Step)];
+    // Without updates nobody needs the objects of others.
+    let subscribe = [Order::Subscribe(Class::Step)];
+    let discover = [Order::Await(Awaited::Discovery, federates.saturating_sub(1))];
+    let with_updates = if advance.updates > 0 { 1 } else { 0 };
+    let register = [Order::Register(Class::Step, 1)];
+    let warm_up = Advance { steps: advance.steps.div_ceil(10), ..advance };
+    let measured = Phase {
+        orders: all(&[Order::Advance(advance)]).collect(),
+        until: (0..groups).collect(),
+        ..phase("advance", federates, [], [])
+    };
+    vec![
+        preparation(all(&[&join[..], &subscribe[..with_updates]].concat())),
+        preparation(all(&[&register[..], &discover[..with_updates]].concat())),
+        preparation(all(&[Order::Regulate(lookahead), Order::Constrain])),
+        preparation(all(&[Order::Advance(warm_up)])),
+        measured,
+        departure(0..groups),
+    ]
+}
+
+/// The group of subscribers on the square.
+const SUBSCRIBERS: usize = 1;
+
+/// In each step all subscribers and some objects move, and all objects are updated.
+fn regions(scene: Scene, steps: u32, size: u32) -> Vec<Phase> {
+    const OWNER: usize = 0;
+    let Scene { objects, subscribers, moves, .. } = scene;
+    let (at_once, moves) = (Order::Join(Duration::ZERO), moves.min(objects));
+    let step = [
+        phase("move objects", moves, [(OWNER, Order::MoveObjects(moves))], [OWNER]),
+        phase("move subscribers", subscribers, [(SUBSCRIBERS, Order::MoveAround)], [SUBSCRIBERS]),
+        phase("update", objects, [(OWNER, Order::UpdateMoving(objects, size))], [OWNER]),
+        phase("see", objects, [(SUBSCRIBERS, Order::See)], [SUBSCRIBERS]),
+    ];
+    let arrival = [
+        preparation([
+            (OWNER, at_once),
+            (OWNER, Order::Publish(Class::Moving)),
+            (OWNER, Order::RegisterAtPlaces(objects)),
+        ]),
+        preparation([
+            (SUBSCRIBERS, at_once),
+            (SUBSCRIBERS, Order::SubscribeAround),
+            (SUBSCRIBERS, Order::AwaitNear),
+        ]),
+    ];
+    let steps = (0..steps).flat_map(|_| step.clone());
+    arrival.into_iter().chain(steps).chain([departure([OWNER, SUBSCRIBERS])]).collect()
 }

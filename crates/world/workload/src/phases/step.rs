@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
-use hla::api::ResignAction;
+use hla::api::{OrderType, ResignAction};
 
-use super::order::{Awaited, Class, Order};
+use super::order::{Advance, AdvanceService, Awaited, Class, Order};
+use super::regions::{DIMENSIONS, Regions};
+
+/// Time between the moves of two subscribers of a group, so that none waits for another.
+const APART: Duration = Duration::from_millis(1);
 
 /// A service that a federate calls in a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +24,17 @@ pub(super) enum Service {
     RequestValues(Class),
     /// Attribute Ownership Acquisition of the next object.
     Acquire,
+    Regulate(u32),
+    Constrain,
+    /// Of a dimension of the square, by its place.
+    DimensionHandle(usize),
+    CreateRegion,
+    SetRangeBounds,
+    CommitRegions,
+    RegisterWithRegion,
+    SubscribeWithRegion,
+    /// Update Attribute Values of the next object, with so many octets.
+    UpdateMoving(u32),
     Save,
     Restore,
     AutomaticResign,
@@ -38,6 +53,41 @@ pub(super) enum Habit {
     Nothing,
 }
 
+/// Steps that are repeated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Repeated {
+    /// Acquires an attribute.
+    Acquire,
+    /// Advances by a step of logical time.
+    Advance(Advance),
+    /// Moves a region.
+    Move,
+}
+
+impl Repeated {
+    /// The steps.
+    pub(super) fn steps(self) -> Vec<Step> {
+        match self {
+            Self::Acquire => {
+                vec![Step::Begin, once(Service::Acquire), Step::Await(Awaited::Acquisition, 1), Step::End]
+            }
+            Self::Advance(advance) => vec![
+                Step::BeginAdvance,
+                Step::Send(advance.updates, advance.order),
+                Step::Begin,
+                Step::Reach(advance.service),
+                Step::End,
+            ],
+            Self::Move => vec![
+                Step::Begin,
+                Step::CallsAhead(Service::SetRangeBounds, 2),
+                once(Service::CommitRegions),
+                Step::End,
+            ],
+        }
+    }
+}
+
 /// A step. The next one begins once all calls of this one are answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Step {
@@ -46,6 +96,10 @@ pub(super) enum Step {
     Connect,
     /// Calls a service so many times without waiting in between.
     Calls(Service, u32),
+    /// The same, but the next step begins at once.
+    CallsAhead(Service, u32),
+    /// Does these steps so many times.
+    Repeat(Repeated, u32),
     Await(Awaited, u32),
     Habit(Habit),
     /// Begins a time that is recorded.
@@ -54,6 +108,18 @@ pub(super) enum Step {
     End,
     /// Waits until no round trip is under way that is older than the order.
     EndRound,
+    /// Waits until all updates are answered.
+    EndUpdates,
+    /// Begins a step of logical time.
+    BeginAdvance,
+    /// Sends so many updates of its object in this order.
+    Send(u32, OrderType),
+    /// Requests advances until the end of the step of logical time.
+    Reach(AdvanceService),
+    /// Begins a step on the square.
+    BeginMoves,
+    AwaitNear,
+    See,
     Terminate,
 }
 
@@ -78,10 +144,7 @@ pub(super) fn steps(order: Order, place: u32, of: u32) -> Vec<Step> {
         Order::Await(awaited, count) => vec![Step::Await(awaited, count)],
         Order::RequestValues(class) => vec![once(Service::RequestValues(class))],
         Order::ProvideValues => vec![Step::Habit(Habit::ProvideValues)],
-        Order::AcquireEach(count) => {
-            let each = [Step::Begin, once(Service::Acquire), Step::Await(Awaited::Acquisition, 1), Step::End];
-            each.repeat(count as usize)
-        }
+        Order::AcquireEach(count) => vec![Step::Repeat(Repeated::Acquire, count)],
         Order::RequestOwnership(count) => vec![Step::Calls(Service::Acquire, count)],
         Order::Divest(divests) => vec![Step::Habit(Habit::Divest(divests))],
         Order::Save => vec![once(Service::Save)],
@@ -107,5 +170,36 @@ pub(super) fn steps(order: Order, place: u32, of: u32) -> Vec<Step> {
             &[once(Service::Register(Class::Pong))],
         ]
         .concat(),
+        Order::Regulate(lookahead) => {
+            vec![once(Service::Regulate(lookahead)), Step::Await(Awaited::Regulation, 1)]
+        }
+        Order::Constrain => vec![once(Service::Constrain), Step::Await(Awaited::Constraint, 1)],
+        Order::Advance(advance) => vec![Step::Repeat(Repeated::Advance(advance), advance.steps)],
+        Order::RegisterAtPlaces(count) => {
+            [new_regions(count), vec![Step::Calls(Service::RegisterWithRegion, count)]].concat()
+        }
+        Order::SubscribeAround => {
+            [&handles(Class::Moving)[..], &new_regions(1), &[once(Service::SubscribeWithRegion)]].concat()
+        }
+        Order::AwaitNear => vec![Step::AwaitNear],
+        Order::MoveObjects(count) => vec![Step::BeginMoves, Step::Repeat(Repeated::Move, count)],
+        Order::MoveAround => {
+            vec![Step::Pause(APART * place), Step::BeginMoves, Step::Repeat(Repeated::Move, 1)]
+        }
+        Order::UpdateMoving(count, size) => {
+            vec![Step::Calls(Service::UpdateMoving(size), count), Step::EndUpdates]
+        }
+        Order::See => vec![Step::See],
     }
+}
+
+/// Creates so many regions, each at its place.
+fn new_regions(count: u32) -> Vec<Step> {
+    let dimensions = (0..DIMENSIONS.len()).map(|index| once(Service::DimensionHandle(index)));
+    let regions = [
+        Step::Calls(Service::CreateRegion, count),
+        Step::CallsAhead(Service::SetRangeBounds, count.saturating_mul(2)),
+        Step::Calls(Service::CommitRegions, Regions::commitments(count)),
+    ];
+    dimensions.chain(regions).collect()
 }

@@ -2,11 +2,12 @@ use std::time::Duration;
 
 use base::Moment;
 use hla::api;
-use hla::api::ResignAction;
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
 use hla::api::callback_request::CallbackRequest as Callback;
-use hla::handle::ObjectInstanceHandle;
+use hla::api::{OrderType, ResignAction};
+use hla::handle::{DimensionHandle, ObjectInstanceHandle, RegionHandle};
+use hla::time::LogicalTime;
 use proptest::prelude::*;
 
 use super::*;
@@ -54,6 +55,19 @@ fn answer(call: &Call) -> Answer {
         }
         Call::UpdateAttributeValuesRequest(_) => {
             Answer::UpdateAttributeValuesResponse(api::UpdateAttributeValuesResponse {})
+        }
+        Call::GetDimensionHandleRequest(_) => {
+            let result = Some(DimensionHandle::from_octets(&[1]));
+            Answer::GetDimensionHandleResponse(api::GetDimensionHandleResponse { result })
+        }
+        Call::CreateRegionRequest(_) => {
+            let result = Some(RegionHandle::from_octets(&[1]));
+            Answer::CreateRegionResponse(api::CreateRegionResponse { result })
+        }
+        Call::RegisterObjectInstanceWithRegionsRequest(_) => {
+            let result = Some(ObjectInstanceHandle::from_octets(&[1]));
+            let response = api::RegisterObjectInstanceWithRegionsResponse { result };
+            Answer::RegisterObjectInstanceWithRegionsResponse(response)
         }
         Call::FederateSaveBegunRequest(_) => {
             Answer::FederateSaveBegunResponse(api::FederateSaveBegunResponse {})
@@ -163,30 +177,149 @@ fn a_federation_that_is_not_saved_is_a_failure() {
     assert_eq!(federate.poll_action(rti.now), None);
 }
 
+fn granted(time: f64) -> Input {
+    let time = LogicalTime::float64(time).ok().map(Into::into);
+    Input::CalledBack(Callback::TimeAdvanceGrant(api::TimeAdvanceGrant { time }))
+}
+
+fn regulating(order: OrderType, service: AdvanceService) -> Federate {
+    let advance = Advance { steps: 2, updates: 3, order, service };
+    let mut federate = with_orders([Order::Regulate(2), Order::Constrain, Order::Advance(advance)]);
+    let mut rti = Granting::default();
+    rti.serve(&mut federate);
+    assert_eq!(rti.asked, ["enableTimeRegulation"]);
+    let time = LogicalTime::float64(5.0).ok().map(Into::into);
+    let enabled = Callback::TimeRegulationEnabled(api::TimeRegulationEnabled { time: time.clone() });
+    federate.handle(rti.now, Input::CalledBack(enabled));
+    rti.serve(&mut federate);
+    let enabled = Callback::TimeConstrainedEnabled(api::TimeConstrainedEnabled { time });
+    federate.handle(rti.now, Input::CalledBack(enabled));
+    federate
+}
+
+/// It sends its updates with the earliest time stamps, and does not wait for their answers.
+#[test]
+fn a_federate_advances_in_steps() {
+    let mut federate = regulating(OrderType::Timestamp, AdvanceService::NextMessage);
+    let mut rti = Granting::default();
+    for end in [6.0, 7.0] {
+        rti.asked.clear();
+        for number in 0..3 {
+            let Some(Action::Call(call)) = federate.poll_action(rti.now) else { panic!("update {number}") };
+            let Call::UpdateAttributeValuesWithTimeRequest(update) = call else { panic!("{call:?}") };
+            assert_eq!(update.time, LogicalTime::float64(end + 1.0).ok().map(Into::into));
+        }
+        rti.serve(&mut federate);
+        assert_eq!(rti.asked, ["nextMessageRequest"]);
+        federate.handle(rti.now, granted(end - 0.5));
+        rti.serve(&mut federate);
+        assert_eq!(rti.asked, ["nextMessageRequest"; 2], "that is not the end of the step");
+        federate.handle(rti.now, granted(end));
+    }
+    assert_eq!((federate.poll_action(rti.now), federate.orders_left()), (None, 0));
+    assert_eq!(federate.take_times(), [20, 20].map(Duration::from_micros), "two requests each");
+}
+
+#[test]
+fn a_time_that_is_none_is_a_failure() {
+    let mut federate = regulating(OrderType::Receive, AdvanceService::TimeAdvance);
+    federate.handle(Moment::ZERO, Input::CalledBack(Callback::TimeAdvanceGrant(Default::default())));
+    assert!(federate.failure().is_some_and(|why| why.ends_with("is no HLAfloat64Time")));
+}
+
+fn on_square(number: usize) -> Federate {
+    let scene = Scene { objects: 2, subscribers: 1, side: 2 * SIDE, moves: 1 };
+    let plan = Plan::Regions { scene, steps: 1, size: 8 };
+    plan.federates(number, plan.groups(1)[number], "F").next().unwrap()
+}
+
+#[test]
+fn the_owner_of_objects_moves_their_regions_and_updates_them() {
+    let mut federate = on_square(0);
+    for order in [Order::RegisterAtPlaces(2), Order::MoveObjects(1), Order::UpdateMoving(2, 8)] {
+        federate.order(order);
+    }
+    let mut rti = Granting::default();
+    rti.serve(&mut federate);
+    let placed =
+        ["createRegion"; 2].into_iter().chain(["setRangeBounds"; 4]).chain(["commitRegionModifications"]);
+    let moved = ["setRangeBounds", "setRangeBounds", "commitRegionModifications"];
+    let expected: Vec<_> = ["getDimensionHandle"; 2]
+        .into_iter()
+        .chain(placed)
+        .chain(["registerObjectInstanceWithRegions"; 2])
+        .chain(moved)
+        .chain(["updateAttributeValues"; 2])
+        .collect();
+    assert_eq!((rti.asked, federate.orders_left()), (expected, 0));
+    assert_eq!(federate.take_times(), [Duration::from_micros(30)]);
+}
+
+/// One of two updates is lost.
+#[test]
+fn a_subscriber_waits_for_what_is_near_but_not_for_ever() {
+    let mut federate = on_square(1);
+    for order in [Order::SubscribeAround, Order::AwaitNear, Order::See] {
+        federate.order(order);
+    }
+    let mut rti = Granting::default();
+    rti.serve(&mut federate);
+    assert_eq!(rti.asked.last(), Some(&"subscribeObjectClassAttributesWithRegions"));
+    assert_eq!(federate.orders_left(), 2);
+    (0..2).for_each(|_| federate.handle(rti.now, found()));
+    let value = |octets| {
+        let value = api::AttributeHandleValue { attribute_handle: None, value: octets };
+        api::AttributeHandleValueMap { attribute_handle_value: vec![value] }
+    };
+    let octets = bytes::Bytes::from_static(&[0; 8]);
+    let reflect = api::ReflectAttributeValues { attribute_values: Some(value(octets)), ..Default::default() };
+    federate.handle(rti.now, Input::CalledBack(Callback::ReflectAttributeValues(reflect)));
+    rti.serve(&mut federate);
+    assert_eq!((federate.orders_left(), rti.waited), (0, Duration::from_secs(10)));
+    assert_eq!(federate.take_counts(), Counts { reflects: 1, expected: 2, reached: 1, surplus: 0 });
+    assert_eq!(federate.take_counts(), Counts::default());
+}
+
 fn plan() -> impl Strategy<Value = Plan> {
-    let number = 0..2_000_u32;
-    (0..4, number.clone(), number).prop_map(|(kind, first, second)| match kind {
-        0 => Plan::Joins { federates: first, within: Duration::from_micros(second.into()) },
-        1 => Plan::Objects { objects: first },
-        2 => Plan::Ownership { transfers: first, objects: second },
-        _ => Plan::Saves { objects: first },
-    })
+    (0..6, [0..2_000_u32, 0..2_000, 0..50, 0..50], any::<[bool; 2]>()).prop_map(
+        |(kind, numbers, [one, other])| {
+            let [first, second, third, fourth] = numbers;
+            match kind {
+                0 => Plan::Joins { federates: first, within: Duration::from_micros(second.into()) },
+                1 => Plan::Objects { objects: first },
+                2 => Plan::Ownership { transfers: first, objects: second },
+                3 => Plan::Saves { objects: first },
+                4 => {
+                    let order = if one { OrderType::Receive } else { OrderType::Timestamp };
+                    let service =
+                        if other { AdvanceService::TimeAdvance } else { AdvanceService::NextMessage };
+                    let advance = Advance { steps: second, updates: third, order, service };
+                    Plan::Grants(Grants { federates: first, lookahead: fourth, advance })
+                }
+                _ => {
+                    let scene = Scene { objects: first, subscribers: third, side: second, moves: first / 2 };
+                    Plan::Regions { scene, steps: fourth, size: second }
+                }
+            }
+        },
+    )
 }
 
 proptest! {
     #[test]
     fn a_plan_is_the_same_in_words(plan in plan()) {
         let words = plan.words();
-        prop_assert_eq!(Plan::of_words([&words[0], &words[1], &words[2]]), Some(plan));
+        let words: Vec<_> = words.iter().map(String::as_str).collect();
+        prop_assert_eq!(Plan::of_words(&words), Some(plan));
     }
 
     /// A phase waits for groups that exist, and the first order of every group is to join. A federate
     /// that joins leaves in the end, or its session is terminated.
     #[test]
-    fn every_group_joins_and_leaves(plan in plan()) {
-        let groups = plan.groups().len();
+    fn every_group_joins_and_leaves(plan in plan(), nodes in 1..5_usize) {
+        let groups = plan.groups(nodes).len();
         let mut orders = vec![Vec::new(); groups];
-        for phase in plan.phases() {
+        for phase in plan.phases(nodes) {
             phase.orders.iter().for_each(|(group, order)| orders[*group].push(*order));
             prop_assert!(phase.until.iter().all(|group| *group < groups));
         }
@@ -203,7 +336,16 @@ proptest! {
 
 #[test]
 fn other_words_are_no_plan() {
-    for words in [["joins", "x", "1"], ["joins", "1", "-1"], ["dance", "1", "1"], ["objects", "", "0"]] {
+    let words = [
+        &["joins", "x", "1"][..],
+        &["joins", "1", "-1"],
+        &["joins", "1"],
+        &["dance", "1"],
+        &["objects", ""],
+        &["grants", "1", "1", "1", "1", "timestamp", "no-message"],
+        &[],
+    ];
+    for words in words {
         assert_eq!(Plan::of_words(words), None, "{words:?}");
     }
 }

@@ -30,8 +30,8 @@ use file::Scenario;
 pub(crate) use live::{LiveArgs, run_live};
 pub(crate) use pairs::{PairsArgs, run_pairs};
 pub(crate) use workloads::{
-    FanInFlags, RecordArgs, ReplayArgs, SimFlags, SimulatedFanIn, SoakArgs, TrafficArgs, run_record,
-    run_replay, run_soak, run_traffic,
+    FloodFlags, RecordArgs, ReplayArgs, SimFlags, SoakArgs, TrafficArgs, run_record, run_replay, run_soak,
+    run_traffic,
 };
 
 /// The value of `kind` in files of such scenarios.
