@@ -194,13 +194,13 @@ impl Tree {
     /// queries lose, and the leaf is packed anew before long.
     pub(crate) fn modify(&mut self, leaf: u32, id: u32, old: &[i32], new: &[i32], scales: &[f32]) {
         let cover = self.nodes.cover(leaf);
-        let (is_in, is_near) = (contains(cover, new), overlap(cover, new));
-        if is_in {
+        let is_in = contains(cover, new);
+        if is_in || overlap(cover, new) && self.nodes.may_grow(leaf) {
             self.nodes.write(leaf, self.nodes.lane(leaf, id), new);
-        } else if is_near && self.nodes.may_grow(leaf) {
-            self.nodes.write(leaf, self.nodes.lane(leaf, id), new);
-            self.nodes.note_growth(leaf);
-            self.grow(leaf, new);
+            if !is_in {
+                self.nodes.note_growth(leaf);
+                self.grow(leaf, new);
+            }
         } else {
             self.remove(leaf, id, old, scales);
             self.insert(id, new, scales);

@@ -158,23 +158,26 @@ fn undisturbed() -> [Phase; 2] {
 impl Plan {
     /// The names of the plan and its settings as words, for another process.
     pub fn words(self) -> Vec<String> {
-        let (numbers, names) = match self {
+        let words = |numbers: &[u64]| {
+            let numbers = numbers.iter().map(u64::to_string);
+            [self.name().to_owned()].into_iter().chain(numbers).collect::<Vec<_>>()
+        };
+        match self {
             Plan::Joins { federates, within } => {
-                (vec![federates.into(), u64::try_from(within.as_micros()).unwrap_or(u64::MAX)], [""; 2])
+                words(&[federates.into(), u64::try_from(within.as_micros()).unwrap_or(u64::MAX)])
             }
-            Plan::Objects { objects } | Plan::Saves { objects } => (vec![objects.into()], [""; 2]),
-            Plan::Ownership { transfers, objects } => (vec![transfers.into(), objects.into()], [""; 2]),
+            Plan::Objects { objects } | Plan::Saves { objects } => words(&[objects.into()]),
+            Plan::Ownership { transfers, objects } => words(&[transfers.into(), objects.into()]),
             Plan::Grants(Grants { federates, lookahead, advance }) => {
-                let numbers = [federates, lookahead, advance.steps, advance.updates];
-                (numbers.map(u64::from).to_vec(), [order_word(advance.order), service_word(advance.service)])
+                let mut words = words(&[federates, lookahead, advance.steps, advance.updates].map(u64::from));
+                words.extend([order_word(advance.order), service_word(advance.service)].map(str::to_owned));
+                words
             }
             Plan::Regions { scene, steps, size } => {
                 let Scene { objects, subscribers, side, moves } = scene;
-                ([objects, subscribers, side, moves, steps, size].map(u64::from).to_vec(), [""; 2])
+                words(&[objects, subscribers, side, moves, steps, size].map(u64::from))
             }
-        };
-        let names = names.into_iter().filter(|name| !name.is_empty()).map(str::to_owned);
-        [self.name().to_owned()].into_iter().chain(numbers.iter().map(u64::to_string)).chain(names).collect()
+        }
     }
 
     /// The plan of these words; `None` if they are not those of a plan.
