@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 /// Lines of code of the product, as [`product`] counts them. It may grow with a group of services
 /// that was missing, and not otherwise. Last: save and restore (2,450 lines).
-const PRODUCT_MAX: usize = 94_331;
+const PRODUCT_MAX: usize = 94_325;
 
 /// A function with more lines of code does more than one thing, and there are so many of them.
 const FUNCTION_LINES: usize = 70;

@@ -22,8 +22,8 @@ use crate::process::Launcher;
 use crate::process::{PATIENCE, Process, orders, print_line};
 use crate::role;
 use crate::server::{Server, federation_name};
-use crate::share::share;
 use crate::usage;
+use workload::share;
 
 /// The smallest payload, in bytes: a round is identified by its number.
 pub const SIZE_BYTES_MIN: usize = 8;

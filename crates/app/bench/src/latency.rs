@@ -15,10 +15,10 @@ use crate::exchange::{Asker, Federates, InFlight, Load, STAMP_BYTES};
 use crate::floor::Floor;
 use crate::process::{Launcher, PATIENCE};
 use crate::server::{Server, federation_name};
-use crate::share::share;
 use crate::wire::bytes_of;
 use console::rounds::Rounds;
 use wan::LineSpec;
+use workload::share;
 
 /// The settings of the benchmark.
 #[derive(Clone, Debug)]

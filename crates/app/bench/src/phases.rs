@@ -1,6 +1,6 @@
 //! Workloads whose federates go through phases: joins at once, very many objects, ownership that passes, a
-//! federation that is saved, steps of logical time, and regions that move. Each group of federates is in a
-//! process of its own.
+//! federation that is saved, steps of logical time, regions that move, and floods. Each group of federates is in
+//! a process of its own.
 //!
 //! [`workload::phases`] says what the federates do. A canary exchanges round trips with an echo through the
 //! same server all the time: they show what a phase holds up.
@@ -8,8 +8,10 @@
 mod follow;
 
 use std::fs::File;
+use std::future::poll_fn;
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use console::rounds::Rounds;
@@ -47,6 +49,8 @@ pub struct Outcome {
     pub took: Duration,
     /// The times that its federates recorded.
     pub each: Rounds,
+    /// The sums of these times in each of the groups that ended the phase.
+    pub of_groups: Vec<Duration>,
     /// The reflects that they counted.
     pub counts: Counts,
     /// Processor time of all nodes, if one knows it: those that this benchmark started, and simulated ones.
@@ -72,6 +76,7 @@ impl Outcome {
     fn add(&mut self, other: &Self) {
         self.took += other.took;
         self.each.add(&other.each);
+        self.of_groups.iter_mut().zip(&other.of_groups).for_each(|(sum, of_other)| *sum += *of_other);
         self.counts.add(other.counts);
         self.nodes_cpu = self.nodes_cpu.zip(other.nodes_cpu).map(|(sum, cpu)| sum + cpu);
         self.canary.add(&other.canary);
@@ -219,7 +224,7 @@ async fn go_through(
 ) -> Result<Option<Outcome>, BenchError> {
     let canary = canary.filter(|_| phase.name.is_some());
     if let Some(canary) = canary {
-        results_of(&mut processes[canary], "wait").await?;
+        results_of(processes, &[canary], "wait").await?;
     }
     let cpu_before = server.cpu_s();
     let begin = Instant::now();
@@ -229,29 +234,78 @@ async fn go_through(
         processes[group].send_line(&format!("phase {number}")).await?;
     }
     tokio::time::sleep(phase.lasts).await;
-    let (mut each, mut counts) = (Rounds::new(0), Counts::default());
-    for group in &phase.until {
-        let (times, counted) = results_of(&mut processes[*group], "wait").await?;
-        each.add(&times);
-        counts.add(counted);
-    }
+    let results = results_of(processes, &phase.until, "wait").await?;
     let took = begin.elapsed();
+    let (mut each, mut counts) = (Rounds::new(0), Counts::default());
+    for (times, counted) in &results {
+        each.add(times);
+        counts.add(*counted);
+    }
+    let of_groups = results.iter().map(|(times, _)| sum(times)).collect();
     let spent = server.cpu_s().zip(cpu_before).map(|(after, before)| after - before);
     let nodes_cpu = spent.map(|seconds| Duration::from_secs_f64(seconds.max(0.0)));
     let mut rounds = Rounds::new(0);
     if let Some(canary) = canary {
-        rounds = results_of(&mut processes[canary], "end-round").await?.0;
+        rounds = results_of(processes, &[canary], "end-round").await?.swap_remove(0).0;
     }
-    let outcome = |name| Outcome { name, count: phase.count, took, each, counts, nodes_cpu, canary: rounds };
+    let count = phase.count;
+    let outcome = |name| Outcome { name, count, took, each, of_groups, counts, nodes_cpu, canary: rounds };
     Ok(phase.name.map(outcome))
 }
 
-/// Waits until the federates of a group have done their orders. Returns the times that they have recorded, and
-/// the reflects that they have counted.
-async fn results_of(process: &mut Process, order: &str) -> Result<(Rounds, Counts), BenchError> {
-    process.send_line(order).await?;
-    let words = process.hear_within("done", PHASE_MAX).await?;
-    let [reflects, expected, reached, surplus, times @ ..] = &words[..] else {
+/// The sum of times.
+fn sum(times: &Rounds) -> Duration {
+    Duration::from_secs_f64(times.mean_us() * times.samples() as f64 / 1e6)
+}
+
+/// The times and the reflects of a group of federates.
+type Results = (Rounds, Counts);
+
+/// Waits until the federates of these groups have done their orders. Returns what they have recorded, in the order of
+/// the groups.
+///
+/// # Errors
+/// A process of any group has failed.
+async fn results_of(
+    processes: &mut [Process],
+    groups: &[usize],
+    order: &str,
+) -> Result<Vec<Results>, BenchError> {
+    for group in groups {
+        processes[*group].send_line(order).await?;
+    }
+    // The processes of all groups are heard at the same time: one may wait for another that has failed.
+    let heard = processes.iter_mut().enumerate().map(|(group, process)| {
+        let is_waited_for = groups.contains(&group);
+        Box::pin(async move {
+            match is_waited_for {
+                true => results_in(&process.hear_within("done", PHASE_MAX).await?),
+                false => Err(process.ended().await),
+            }
+        })
+    });
+    let mut heard: Vec<_> = heard.map(Some).collect();
+    let mut results: Vec<Option<Results>> = heard.iter().map(|_| None).collect();
+    poll_fn(|cx| {
+        for (of_group, result) in heard.iter_mut().zip(&mut results) {
+            let Some(future) = of_group else { continue };
+            if let Poll::Ready(heard) = future.as_mut().poll(cx) {
+                *result = Some(heard?);
+                *of_group = None;
+            }
+        }
+        match groups.iter().all(|group| results[*group].is_some()) {
+            true => Poll::Ready(Ok::<_, BenchError>(())),
+            false => Poll::Pending,
+        }
+    })
+    .await?;
+    Ok(groups.iter().filter_map(|group| results[*group].take()).collect())
+}
+
+/// The results in the words of a process.
+fn results_in(words: &[String]) -> Result<Results, BenchError> {
+    let [reflects, expected, reached, surplus, times @ ..] = words else {
         return Err(BenchError::Unusable(format!("`{}` are no results of federates", words.join(" "))));
     };
     let count = |word| number(word).map(|count| count as u64);

@@ -11,9 +11,9 @@ use crate::process::Launcher;
 use crate::process::{PATIENCE, Process};
 use crate::role;
 use crate::server::{Server, federation_name};
-use crate::share::share;
 use crate::usage;
 use crate::wire::message_bytes;
+use workload::share;
 
 /// The settings of the benchmark.
 #[derive(Clone, Debug)]

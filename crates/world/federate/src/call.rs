@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use base::Serial31;
 use bytes::Bytes;
 use fedpro::client::CallError;
-use hla::api::{CallRequest, Message as _, Request, call_request, call_response};
+use hla::api::{CallRequest, Message as _, call_request, call_response};
 
 use crate::error::FederateError;
 use crate::state::Shared;
@@ -40,18 +40,15 @@ enum Progress {
 }
 
 impl<T> Call<T> {
-    pub(crate) fn start<R: Request<Output = T>>(shared: &Arc<Shared>, request: R) -> Self {
-        Self::queue(shared, R::SERVICE.name, encode(request), R::output)
-    }
-
-    fn queue(
+    /// Queues a request. `output` takes the result out of the response, if it is one to this request.
+    pub(crate) fn start(
         shared: &Arc<Shared>,
-        service: &'static str,
-        body: Bytes,
+        request: call_request::CallRequest,
         output: fn(call_response::CallResponse) -> Option<T>,
     ) -> Self {
+        let service = request.service().name;
         let mut call = Self { shared: Arc::clone(shared), progress: Progress::Finished, service, output };
-        call.progress = call.send(body);
+        call.progress = call.send(encode(request));
         call
     }
 
@@ -78,17 +75,9 @@ impl<T> Call<T> {
     }
 }
 
-impl Call<call_response::CallResponse> {
-    pub(crate) fn start_any(shared: &Arc<Shared>, request: call_request::CallRequest) -> Self {
-        let service = request.service().name;
-        let body = CallRequest { call_request: Some(request) }.encode_to_vec();
-        Self::queue(shared, service, body.into(), Some)
-    }
-}
-
 /// Encodes a request as it is sent.
-pub(crate) fn encode<R: Request>(request: R) -> Bytes {
-    CallRequest { call_request: Some(request.into_call()) }.encode_to_vec().into()
+pub(crate) fn encode(request: call_request::CallRequest) -> Bytes {
+    CallRequest { call_request: Some(request) }.encode_to_vec().into()
 }
 
 impl<T> Future for Call<T> {

@@ -120,13 +120,13 @@ impl Federate {
 
     /// Calls a service by its request. The methods named after the services do just this.
     pub fn call<R: Request>(&self, request: R) -> Call<R::Output> {
-        Call::start(&self.guard.shared, request)
+        Call::start(&self.guard.shared, request.into_call(), R::output)
     }
 
     /// Calls a service by a request whose kind is known only when the program runs. The result is the
     /// response as it came.
     pub fn call_any(&self, request: CallRequest) -> Call<CallResponse> {
-        Call::start_any(&self.guard.shared, request)
+        Call::start(&self.guard.shared, request, Some)
     }
 
     /// A handle for sending many updates and interactions without waiting for each.

@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use fedpro::client::CallError;
+use hla::api::call_request::CallRequest;
 use hla::api::{Request, SendInteractionRequest, UpdateAttributeValuesRequest};
 use hla::handle::{AttributeHandle, InteractionClassHandle, ObjectInstanceHandle, ParameterHandle};
 
@@ -87,6 +88,14 @@ impl Updates {
     /// # Errors
     /// The session has ended, or the request is longer than a message may be.
     pub fn send<R: Request>(&self, request: R) -> impl Future<Output = Result<(), FederateError>> + use<R> {
+        self.send_any(request.into_call())
+    }
+
+    /// The same for a request whose kind is known only when the program runs.
+    ///
+    /// # Errors
+    /// The session has ended, or the request is longer than a message may be.
+    pub fn send_any(&self, request: CallRequest) -> impl Future<Output = Result<(), FederateError>> + use<> {
         let mut body = encode(request);
         let guard = Arc::clone(&self.guard);
         async move { poll_fn(|cx| poll_send(&guard, &mut body, cx)).await }

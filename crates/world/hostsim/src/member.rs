@@ -104,7 +104,13 @@ enum Role {
         begun: bool,
     },
     /// The orders of a plan.
-    Orders(Box<Federate>),
+    Orders {
+        federate: Box<Federate>,
+        /// Updates that are not answered.
+        updates: u64,
+        /// The federate waits for their answers.
+        awaits_updates: bool,
+    },
 }
 
 /// A federate.
@@ -126,7 +132,7 @@ impl Member {
 
     /// Creates a federate that follows orders. The first one connects it.
     pub(crate) fn with_orders(node: ProcessId, federate: Federate) -> Self {
-        let role = Role::Orders(Box::new(federate));
+        let role = Role::Orders { federate: Box::new(federate), updates: 0, awaits_updates: false };
         Self { node, connection: None, role, paused: false, lost: None }
     }
 
@@ -134,7 +140,7 @@ impl Member {
     pub(crate) fn part(&self) -> Option<&Part> {
         match &self.role {
             Role::Task { part, .. } => Some(part),
-            Role::Orders(_) => None,
+            Role::Orders { .. } => None,
         }
     }
 
@@ -142,14 +148,14 @@ impl Member {
     pub(crate) fn federate(&self) -> Option<&Federate> {
         match &self.role {
             Role::Task { .. } => None,
-            Role::Orders(federate) => Some(federate),
+            Role::Orders { federate, .. } => Some(federate),
         }
     }
 
     pub(crate) fn federate_mut(&mut self) -> Option<&mut Federate> {
         match &mut self.role {
             Role::Task { .. } => None,
-            Role::Orders(federate) => Some(federate),
+            Role::Orders { federate, .. } => Some(federate),
         }
     }
 
@@ -167,7 +173,7 @@ impl Member {
     pub(crate) fn failure(&self) -> Option<&str> {
         let own = match &self.role {
             Role::Task { setup, .. } => setup.failure(),
-            Role::Orders(federate) => federate.failure(),
+            Role::Orders { federate, .. } => federate.failure(),
         };
         self.lost.as_deref().or(own)
     }
@@ -187,7 +193,7 @@ impl Member {
         let own = match &self.role {
             Role::Task { part, begun: true, .. } => part.poll_timeout(),
             Role::Task { .. } => None,
-            Role::Orders(federate) => federate.poll_timeout(),
+            Role::Orders { federate, .. } => federate.poll_timeout(),
         };
         let of_session = self.connection.as_ref().and_then(|connection| connection.session.poll_timeout());
         Moment::sooner(of_session, own)
@@ -243,7 +249,7 @@ impl Member {
         match event {
             Event::Established => match &mut self.role {
                 Role::Task { setup, .. } => setup.begin(),
-                Role::Orders(_) => self.call(turn, CallRequest { call_request: Some(CONNECT) }),
+                Role::Orders { .. } => self.call(turn, CallRequest { call_request: Some(CONNECT) }),
             },
             Event::Response { response, .. } => match response.call_response {
                 Some(Answer::ExceptionData(data)) => {
@@ -263,7 +269,10 @@ impl Member {
             Event::Lost { reason } => self.lost = Some(reason.to_string()),
             Event::Terminated => match &mut self.role {
                 Role::Task { .. } => self.lost = Some("terminated".to_owned()),
-                Role::Orders(federate) => federate.handle(turn.now(), Input::Ended),
+                Role::Orders { federate, updates, .. } => {
+                    *updates = 0;
+                    federate.handle(turn.now(), Input::Ended);
+                }
             },
             Event::Writable => {
                 if let Some(connection) = &mut self.connection {
@@ -277,8 +286,26 @@ impl Member {
     fn answered(&mut self, now: Moment, answer: Answer) {
         match (&mut self.role, answer) {
             (Role::Task { setup, .. }, answer) => setup.answered(answer),
-            (Role::Orders(federate), Answer::ConnectResponse(_)) => federate.handle(now, Input::Connected),
-            (Role::Orders(federate), answer) => federate.handle(now, Input::Answered(answer)),
+            (Role::Orders { federate, .. }, Answer::ConnectResponse(_)) => {
+                federate.handle(now, Input::Connected);
+            }
+            (
+                Role::Orders { updates, .. },
+                Answer::UpdateAttributeValuesResponse(_) | Answer::UpdateAttributeValuesWithTimeResponse(_),
+            ) => {
+                *updates = updates.saturating_sub(1);
+                self.tell_of_updates(now);
+            }
+            (Role::Orders { federate, .. }, answer) => federate.handle(now, Input::Answered(answer)),
+        }
+    }
+
+    /// Tells a federate that waits for it that all its updates are answered, if they are.
+    fn tell_of_updates(&mut self, now: Moment) {
+        if let Role::Orders { federate, updates: 0, awaits_updates } = &mut self.role
+            && std::mem::take(awaits_updates)
+        {
+            federate.handle(now, Input::UpdatesAnswered);
         }
     }
 
@@ -292,7 +319,7 @@ impl Member {
                 }
             }
             (Role::Task { .. }, _) => {}
-            (Role::Orders(federate), callback) => federate.handle(now, Input::CalledBack(callback)),
+            (Role::Orders { federate, .. }, callback) => federate.handle(now, Input::CalledBack(callback)),
         }
     }
 
@@ -331,7 +358,7 @@ impl Member {
                 let next = || part.poll_update(turn.now(), *begun);
                 call.or_else(|| setup.is_done().then(next).flatten().map(|next| setup.update(next)))
             }
-            Role::Orders(federate) => match federate.poll_action(turn.now()) {
+            Role::Orders { federate, updates, awaits_updates } => match federate.poll_action(turn.now()) {
                 Some(phases::Action::Connect) => {
                     self.connection = Some(Connection::new(turn.now()));
                     return true;
@@ -341,6 +368,15 @@ impl Member {
                         connection.session.terminate(turn.now());
                     }
                     return true;
+                }
+                Some(phases::Action::AwaitUpdates) => {
+                    *awaits_updates = true;
+                    self.tell_of_updates(turn.now());
+                    return true;
+                }
+                Some(phases::Action::Update(call)) => {
+                    *updates += 1;
+                    Some(CallRequest { call_request: Some(call) })
                 }
                 Some(phases::Action::Call(call)) => Some(CallRequest { call_request: Some(call) }),
                 None => None,

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use base::Digest;
 use hla::api::FomModule;
-use workload::phases::{Counts, Federate, Grants, Group, Node as At, Order, Phase, Plan};
+use workload::phases::{Counts, Fan, Federate, Floods, Grants, Group, Node as At, Order, Phase, Plan};
 
 use crate::federate_process::FederateProcess;
-use crate::federation::{FEDERATES_MAX, Federation, FederationError, PLAN_OBJECTS_MAX, Placement, range};
+use crate::federation::{
+    COUNT_MAX, FEDERATES_MAX, Federation, FederationError, PLAN_OBJECTS_MAX, Placement, range,
+};
 use crate::member::Member;
 use crate::node::Node;
 use crate::run::{CALM, LOOK, READY_MAX, RunError, are_members, stalled, world_of_nodes};
@@ -27,6 +29,8 @@ pub struct PhaseReport {
     pub took: Duration,
     /// The times that the federates of these groups recorded, in order of the federates.
     pub times: Vec<Duration>,
+    /// The sums of these times in each of these groups.
+    pub of_groups: Vec<Duration>,
     /// The reflects that these federates counted.
     pub counts: Counts,
     /// Processor time of all nodes.
@@ -99,7 +103,21 @@ fn check(plan: Plan) -> Result<(), FederationError> {
             range("the number of steps", 1, PLAN_OBJECTS_MAX, steps.into())?;
             range("the size of a value", 0, SIZE_BYTES_MAX as u64, size.into())
         }
+        Plan::Floods(floods) => check_floods(floods),
     }
+}
+
+fn check_floods(floods: Floods) -> Result<(), FederationError> {
+    let Floods { fan, updates, slices, size } = floods;
+    let (what, many) = match fan {
+        Fan::In { publishers } => ("the number of publishers", publishers),
+        Fan::Out { subscribers } => ("the number of subscribers", subscribers),
+    };
+    range(what, 1, FEDERATES_MAX, many.into())?;
+    range("the number of updates", 1, COUNT_MAX.into(), updates.into())?;
+    range("the number of updates to one subscriber", 1, COUNT_MAX.into(), floods.singles())?;
+    range("the number of slices", 1, COUNT_MAX.into(), slices.into())?;
+    range("the size of a value", 0, SIZE_BYTES_MAX as u64, size.into())
 }
 
 struct Run {
@@ -159,9 +177,8 @@ impl Run {
 
     /// Goes through a phase. Returns its results if it has a name.
     fn go_through(&mut self, phase: &Phase, canary: Option<usize>) -> Result<Option<PhaseReport>, RunError> {
-        for process in self.processes.clone() {
-            self.take_results(process);
-        }
+        let canary = canary.map(|group| self.processes[group]).filter(|_| phase.name.is_some());
+        canary.into_iter().for_each(|canary| drop(self.take_results(canary)));
         let busy_before = self.busy();
         let begun = self.world.now();
         for (group, order) in &phase.orders {
@@ -175,20 +192,22 @@ impl Run {
         let ends = self.federates(&until).map(Federate::finished).max();
         let took = ends.map_or(Duration::ZERO, |end| end.since(begun)).max(phase.lasts);
         let nodes = self.busy().saturating_sub(busy_before);
-        let (mut times, mut counts) = (Vec::new(), Counts::default());
+        let (mut times, mut of_groups, mut counts) = (Vec::new(), Vec::new(), Counts::default());
         for process in until {
             let (of_one, counted) = self.take_results(process);
+            of_groups.push(of_one.iter().sum());
             times.extend(of_one);
             counts.add(counted);
         }
         let mut rounds = Vec::new();
-        if let Some(canary) = canary.map(|group| self.processes[group]).filter(|_| phase.name.is_some()) {
+        if let Some(canary) = canary {
             self.world.order(canary, Order::EndRound);
             self.wait("an answer to the canary", |world, _| are_idle(world, &[canary]))?;
             rounds = self.take_results(canary).0;
         }
+        let count = phase.count;
         let report =
-            |name| PhaseReport { name, count: phase.count, took, times, counts, nodes, canary: rounds };
+            |name| PhaseReport { name, count, took, times, of_groups, counts, nodes, canary: rounds };
         Ok(phase.name.map(report))
     }
 

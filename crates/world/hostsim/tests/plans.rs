@@ -12,7 +12,7 @@ use hla::api::OrderType;
 use hla::api::fom_module::FomModule as Form;
 use hla::api::{FileFomModule, FomModule};
 use hostsim::{Costs, Federation, HostModel, PhaseReport, PlanReport, RunError, run_plan};
-use workload::phases::{Advance, AdvanceService, Grants, Plan, SIDE, Scene};
+use workload::phases::{Advance, AdvanceService, Fan, Floods, Grants, Plan, SIDE, Scene};
 
 /// An object model with the classes that the plans use.
 fn module() -> FomModule {
@@ -202,13 +202,50 @@ fn updates_reach_those_near_enough_and_nobody_else() {
     assert_eq!(seen, of(3), "whatever the number of nodes");
 }
 
+const FLOODS: Floods = Floods { fan: Fan::In { publishers: 5 }, updates: 203, slices: 3, size: 100 };
+
+/// At one node and at three, each update comes once.
+#[test]
+fn floods_of_many_and_of_one_reach_everybody() {
+    for (nodes, fan) in
+        [(1, FLOODS.fan), (3, FLOODS.fan), (1, Fan::Out { subscribers: 4 }), (3, Fan::Out { subscribers: 4 })]
+    {
+        let floods = Floods { fan, ..FLOODS };
+        let report = example(nodes, Plan::Floods(floods));
+        assert_eq!(names(&report), [Floods::MANY, Floods::TAKEN, Floods::ONE].repeat(3));
+        let reflects = |name| {
+            let phases = report.phases.iter().filter(|phase| phase.name == name);
+            phases.map(|phase| phase.counts.reflects).sum::<u64>()
+        };
+        assert_eq!(
+            [Floods::MANY, Floods::ONE].map(reflects),
+            [floods.singles(); 2],
+            "{nodes} nodes: {fan:?}"
+        );
+        let taken = report.phases.iter().filter(|phase| phase.name == Floods::TAKEN);
+        let publishers = if let Fan::In { publishers } = fan { publishers } else { 1 };
+        for phase in taken {
+            assert_eq!(
+                (phase.of_groups.len(), phase.times.len()),
+                (publishers as usize, publishers as usize)
+            );
+            assert!(phase.of_groups.iter().all(|time| *time > Duration::ZERO));
+        }
+    }
+}
+
 #[test]
 fn equal_seeds_give_equal_reports() {
     let scene = Scene { objects: 20, subscribers: 3, side: SIDE / 2, moves: 5 };
     let regions = Plan::Regions { scene, steps: 2, size: 20 };
-    for plan in
-        [JOINS, Plan::Objects { objects: 50 }, Plan::Saves { objects: 50 }, Plan::Grants(GRANTS), regions]
-    {
+    for plan in [
+        JOINS,
+        Plan::Objects { objects: 50 },
+        Plan::Saves { objects: 50 },
+        Plan::Grants(GRANTS),
+        regions,
+        Plan::Floods(FLOODS),
+    ] {
         let of = |seed| run_plan(&federation(2, HostModel::EXAMPLE.costs, seed), plan, &module(), |_| ());
         assert_eq!(of(7), of(7), "{plan:?}");
     }
@@ -237,6 +274,11 @@ fn settings_out_of_range_and_refused_federates_are_told() {
     assert_eq!(
         say(Plan::Regions { scene, steps: 1, size: 1 }),
         "the number of subscribers must be from 1 to 10000, not 0"
+    );
+    let many = Floods { fan: Fan::Out { subscribers: 10_000 }, updates: 2_000, ..FLOODS };
+    assert_eq!(
+        say(Plan::Floods(many)),
+        "the number of updates to one subscriber must be from 1 to 10000000, not 20000000"
     );
     let none = FomModule { fom_module: None };
     let failed = run_plan(&federation(1, FREE, 1), JOINS, &none, |_| ()).unwrap_err();

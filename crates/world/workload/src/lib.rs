@@ -26,6 +26,7 @@ mod holding;
 mod matrix;
 mod object;
 pub mod phases;
+mod share;
 mod size;
 
 pub use chain::ChainError;
@@ -34,4 +35,5 @@ pub use config::ConfigError;
 pub use counters::Counters;
 pub use generator::{Emission, Generator, Mode, ObjectId, Transition};
 pub use holding::{Holding, HoldingError};
+pub use share::share;
 pub use size::{SIZE_MAX, Size};

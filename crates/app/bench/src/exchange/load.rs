@@ -6,7 +6,7 @@ use base::HandleMap;
 use console::rounds::Rounds;
 
 use super::data::Data;
-use crate::share::share;
+use workload::share;
 
 /// The number of messages that are under way at a time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -2,12 +2,16 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::future::{pending, poll_fn};
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::Poll;
 use std::time::Instant;
 
 use base::Moment;
 use console::rounds::Rounds;
-use federate::{Call, Callbacks, Federate as Connection};
+use federate::{Call, Callbacks, Federate as Connected, FederateError, Updates};
+use hla::api::call_request::CallRequest;
 use hla::api::call_response::CallResponse;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -31,8 +35,9 @@ struct Group {
     orders_left: Cell<usize>,
     times: RefCell<Rounds>,
     counts: Cell<Counts>,
-    failure: RefCell<Option<String>>,
-    /// Fires when nobody has orders left, or somebody has failed.
+    /// Somebody has failed, and has said why.
+    has_failed: Cell<bool>,
+    /// Fires when nobody has orders left.
     settled: Notify,
 }
 
@@ -41,18 +46,13 @@ impl Group {
         Moment::ZERO + self.begun.elapsed()
     }
 
-    /// Waits until nobody has orders left. Returns the times and the reflects recorded since this was last
-    /// called.
-    async fn wait(&self) -> Result<(Rounds, Counts), String> {
-        loop {
-            if let Some(reason) = &*self.failure.borrow() {
-                return Err(reason.clone());
-            }
-            if self.orders_left.get() == 0 {
-                return Ok((self.times.replace(Rounds::new(0)), self.counts.take()));
-            }
+    /// Waits until nobody has orders left, which is never if somebody has failed. Returns the times and the
+    /// reflects recorded since this was last called.
+    async fn wait(&self) -> (Rounds, Counts) {
+        while self.orders_left.get() > 0 || self.has_failed.get() {
             self.settled.notified().await;
         }
+        (self.times.replace(Rounds::new(0)), self.counts.take())
     }
 }
 
@@ -62,84 +62,179 @@ struct Follower {
     federate: Federate,
     /// Orders that it had left when it last told the group.
     orders_left: usize,
-    connection: Option<(Connection, Callbacks)>,
+    connection: Option<Connection>,
     calls: VecDeque<Call<CallResponse>>,
+}
+
+/// An update on its way into a session.
+type Sending = Pin<Box<dyn Future<Output = Result<(), FederateError>>>>;
+
+/// Its session, and what it waits for there.
+struct Connection {
+    connected: Connected,
+    callbacks: Callbacks,
+    updates: Updates,
+    /// An update that the session does not take yet.
+    sending: Option<Sending>,
+    /// It waits for the answers to its updates.
+    awaits_updates: bool,
+}
+
+/// The next event of a federate.
+enum Event {
+    Input(Input),
+    Order(Order),
+    /// It may go on: an update is sent, or a pause is over.
+    GoesOn,
+    /// Its group needs it no longer.
+    End,
+}
+
+impl Connection {
+    async fn new(server: &str) -> Result<Self, BenchError> {
+        let (connected, callbacks) = Connected::connect(server_options(server)?).await?;
+        let updates = connected.updates();
+        Ok(Self { connected, callbacks, updates, sending: None, awaits_updates: false })
+    }
+
+    /// Sends an update, or keeps it until the session takes it.
+    async fn send(&mut self, update: CallRequest) -> Result<(), BenchError> {
+        let mut sending: Sending = Box::pin(self.updates.send_any(update));
+        match poll_fn(|cx| Poll::Ready(sending.as_mut().poll(cx))).await {
+            Poll::Ready(sent) => sent?,
+            Poll::Pending => self.sending = Some(sending),
+        }
+        Ok(())
+    }
+
+    /// A callback that is already there.
+    fn callback(&mut self) -> Result<Option<Input>, BenchError> {
+        let callback = self.callbacks.try_recv();
+        Ok(callback.map(|callback| received(Some(callback))).transpose()?.map(Input::CalledBack))
+    }
+
+    /// Waits until an update is sent, the updates are answered, or there is a callback.
+    async fn event(&mut self) -> Result<Event, BenchError> {
+        let sent = async {
+            match &mut self.sending {
+                Some(sending) => sending.await,
+                None => pending().await,
+            }
+        };
+        let answered = async {
+            match self.awaits_updates {
+                true => self.updates.drained().await,
+                false => pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            sent = sent => {
+                sent?;
+                self.sending = None;
+                Ok(Event::GoesOn)
+            }
+            answered = answered => {
+                answered?;
+                self.awaits_updates = false;
+                Ok(Event::Input(Input::UpdatesAnswered))
+            }
+            callback = self.callbacks.recv() => Ok(Event::Input(Input::CalledBack(received(callback)?))),
+        }
+    }
 }
 
 impl Follower {
     /// Follows orders until there can be none.
     async fn follow(mut self, mut orders: UnboundedReceiver<Order>) {
         if let Err(error) = self.run(&mut orders).await {
-            *self.group.failure.borrow_mut() = Some(error.to_string());
-            self.group.settled.notify_one();
+            // The benchmark may be waiting for another process.
+            print_line(&format!("failed {error}"));
+            self.group.has_failed.set(true);
         }
     }
 
     async fn run(&mut self, orders: &mut UnboundedReceiver<Order>) -> Result<(), BenchError> {
         loop {
             self.act().await?;
+            // Callbacks that are there are taken without a wait, so that the group is told once of many.
+            if let Some(connection) = &mut self.connection
+                && let Some(input) = connection.callback()?
+            {
+                self.federate.handle(self.group.now(), input);
+                continue;
+            }
             self.tell()?;
-            let timeout = self.federate.poll_timeout().map(|at| at.since(self.group.now()));
-            let timeout = async {
-                match timeout {
-                    Some(pause) => tokio::time::sleep(pause).await,
-                    None => std::future::pending().await,
+            match self.event(orders).await? {
+                Event::Input(input) => self.federate.handle(self.group.now(), input),
+                Event::Order(order) => {
+                    self.federate.order(order);
+                    self.orders_left += 1;
                 }
-            };
-            let (connection, calls) = (&mut self.connection, &mut self.calls);
-            let callback = async {
-                match connection {
-                    Some((_, callbacks)) => callbacks.recv().await,
-                    None => std::future::pending().await,
-                }
-            };
-            let answer = async {
-                match calls.front_mut() {
-                    Some(call) => call.await,
-                    None => std::future::pending().await,
-                }
-            };
-            let input = tokio::select! {
-                biased;
-                answer = answer => {
-                    self.calls.pop_front();
-                    Input::Answered(answer?)
-                }
-                callback = callback => Input::CalledBack(received(callback)?),
-                order = orders.recv() => match order {
-                    Some(order) => {
-                        self.federate.order(order);
-                        self.orders_left += 1;
-                        continue;
-                    }
-                    None => return Ok(()),
-                },
-                () = timeout => continue,
-            };
-            self.federate.handle(self.group.now(), input);
+                Event::GoesOn => {}
+                Event::End => return Ok(()),
+            }
+        }
+    }
+
+    /// Waits until there is something to do.
+    async fn event(&mut self, orders: &mut UnboundedReceiver<Order>) -> Result<Event, BenchError> {
+        let pause = self.federate.poll_timeout().map(|at| at.since(self.group.now()));
+        let over = async {
+            match pause {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => pending().await,
+            }
+        };
+        let answer = async {
+            match self.calls.front_mut() {
+                Some(call) => call.await,
+                None => pending().await,
+            }
+        };
+        let event = async {
+            match &mut self.connection {
+                Some(connection) => connection.event().await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            answer = answer => {
+                self.calls.pop_front();
+                Ok(Event::Input(Input::Answered(answer?)))
+            }
+            event = event => event,
+            order = orders.recv() => Ok(order.map_or(Event::End, Event::Order)),
+            () = over => Ok(Event::GoesOn),
         }
     }
 
     /// Does what the federate wants now.
     async fn act(&mut self) -> Result<(), BenchError> {
         while self.calls.len() < WINDOW
+            && self.connection.as_ref().is_none_or(|connection| connection.sending.is_none())
             && let Some(action) = self.federate.poll_action(self.group.now())
         {
+            let none = || BenchError::Unusable("a federate calls before it is connected".to_owned());
             match action {
                 Action::Connect => {
-                    self.connection = Some(Connection::connect(server_options(&self.group.server)?).await?);
+                    self.connection = Some(Connection::new(&self.group.server).await?);
                     self.federate.handle(self.group.now(), Input::Connected);
                 }
                 Action::Call(call) => {
-                    let none = || BenchError::Unusable("a federate calls before it is connected".to_owned());
-                    let (connection, _) = self.connection.as_ref().ok_or_else(none)?;
-                    self.calls.push_back(connection.call_any(call));
+                    let connection = self.connection.as_ref().ok_or_else(none)?;
+                    self.calls.push_back(connection.connected.call_any(call));
                 }
+                Action::Update(update) => {
+                    self.connection.as_mut().ok_or_else(none)?.send(update).await?;
+                }
+                Action::AwaitUpdates => self.connection.as_mut().ok_or_else(none)?.awaits_updates = true,
                 Action::Terminate => {
-                    if let Some((connection, _)) = &self.connection {
-                        connection.terminate().await;
+                    if let Some(connection) = self.connection.take() {
+                        connection.connected.terminate().await;
+                        check(&connection.updates)?;
                     }
-                    self.connection = None;
                     self.calls.clear();
                     self.federate.handle(self.group.now(), Input::Ended);
                 }
@@ -169,6 +264,11 @@ impl Follower {
     }
 }
 
+/// An error if an update was refused.
+fn check(updates: &Updates) -> Result<(), BenchError> {
+    updates.counts().last_error.map_or(Ok(()), |refused| Err(refused.into()))
+}
+
 /// Gives all federates of a group an order.
 fn give(group: &Group, followers: &[UnboundedSender<Order>], order: Order) {
     for follower in followers {
@@ -181,7 +281,7 @@ fn give(group: &Group, followers: &[UnboundedSender<Order>], order: Order) {
 
 /// Plays group `number` of a plan in a network of so many nodes: `phase NUMBER` gives its orders of this phase,
 /// `wait` is answered with `done`, the recorded reflects and times once all orders are done, and so is
-/// `end-round` for a canary. `failed` and the reason is the answer if a federate cannot go on.
+/// `end-round` for a canary. `failed` and the reason follow unasked once a federate cannot go on.
 pub(crate) async fn play_group(
     server: &str,
     federation: &str,
@@ -198,7 +298,7 @@ pub(crate) async fn play_group(
         orders_left: Cell::new(0),
         times: RefCell::new(Rounds::new(0)),
         counts: Cell::default(),
-        failure: RefCell::new(None),
+        has_failed: Cell::new(false),
         settled: Notify::new(),
     });
     let unknown = || BenchError::Unusable(format!("`{}` has no group {group_number}", plan.name()));
@@ -227,13 +327,9 @@ pub(crate) async fn play_group(
             ["end-round"] => give(&group, &followers, Order::EndRound),
             _ => {}
         }
-        match group.wait().await {
-            Ok((times, Counts { reflects, expected, reached, surplus })) => {
-                let words: Vec<_> = times.words().collect();
-                print_line(&format!("done {reflects} {expected} {reached} {surplus} {}", words.join(" ")));
-            }
-            Err(reason) => print_line(&format!("failed {reason}")),
-        }
+        let (times, Counts { reflects, expected, reached, surplus }) = group.wait().await;
+        let words: Vec<_> = times.words().collect();
+        print_line(&format!("done {reflects} {expected} {reached} {surplus} {}", words.join(" ")));
     }
     Ok(())
 }

@@ -21,11 +21,11 @@ use crate::member::{Member, received, reflected, stalled};
 use crate::process::{Launcher, PATIENCE, Process, orders, print_line};
 use crate::role::{self, number};
 use crate::server::{Server, federation_name};
-use crate::share::share;
 use crate::throughput::flood;
 use crate::wire::message_bytes;
 use console::rounds::Rounds;
 use workload::phases::{Rectangle, SIDE};
+use workload::share;
 
 /// Regions that one object has, where they are associated with others than those that are updated.
 const OF_ANOTHER: usize = 20;

@@ -1,14 +1,17 @@
 //! `meshrti bench fanout`.
 
-use bench::fanout::{Fanout, Plan, measure};
 use serde_json::{Value, json};
+use workload::phases::Fan;
 
-use super::floods::{Fan, FloodFlags, SimulatedFlood, error_percent, simulate};
-use super::{Target, failure, launcher, size};
-use console::exit::{Outcome, Status, say};
-use console::progress::Progress;
-use console::report::{JsonFlag, Report};
-use console::table::{Table, figure, or_dash};
+use super::floods::{Flags, Measured, floods, run_all};
+use super::phases::{by, text};
+use super::size;
+use console::exit::{Failure, Outcome, Status, say};
+use console::report::Report;
+use console::table::{Table, figure};
+
+/// Reflects of a flood, at most: a federate counts them in 32 bits.
+const REFLECTS_MAX: u64 = 1_000_000_000;
 
 /// One update to many subscribers, against as many single updates.
 #[derive(clap::Args)]
@@ -16,112 +19,71 @@ use console::table::{Table, figure, or_dash};
 Examples:
   meshrti bench fanout
   meshrti bench fanout --subscribers 10 --size 1k
-  meshrti bench fanout --sim --hosts hosts.toml       and what the simulator says of the same federates
+  meshrti bench fanout --nodes 3                             subscribers two links away from the publisher
+  meshrti bench fanout --live --sim --hosts hosts.toml       and what the simulator says of the same federates
 
-The subscribers are federates in one process of their own. It gets the same number of reflects in both cases: once from \
-updates that every subscriber wants, once from updates that only one wants. A ratio of 1 would mean that an update to \
-all costs as much as single updates to each.")]
+The subscribers are federates in one process. One more, in another process, gets as many single updates as all of them \
+got reflects. A ratio of 1 would mean that an update to all costs as much as single updates to each.")]
 pub(super) struct Args {
     /// Subscribing federates
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..))]
     subscribers: u16,
-    /// Payload
-    #[arg(long, value_name = "BYTES", value_parser = size::parse, default_value = "100")]
-    size: usize,
     /// Updates to all of them
-    #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..))]
-    updates: u64,
-    /// Slices in which fan-out and single updates take turns
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
-    slices: u64,
+    #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
+    updates: u32,
     #[command(flatten)]
-    simulation: FloodFlags,
-    #[command(flatten)]
-    target: Target,
-    #[command(flatten)]
-    json: JsonFlag,
+    flags: Flags,
 }
 
 pub(super) async fn run(args: &Args) -> Outcome {
     let mut report = Report::new("bench fanout", 1);
-    let launcher = launcher()?;
-    let server = args.target.server(&launcher).await?;
-    let plan = Plan {
-        size: args.size,
-        subscribers: usize::from(args.subscribers),
-        updates: args.updates,
-        slices: args.slices,
-    };
-    let mut progress = Progress::new("fanout");
-    let fanout = Box::pin(measure(&launcher, &server, &plan, |done, all| progress.at(done, all)))
-        .await
-        .map_err(failure)?;
-    drop(progress);
-    let fan = Fan::Out { subscribers: args.subscribers, updates: args.updates };
-    // All federates are at the first node.
-    let simulated = simulate(&args.simulation, fan, args.size, 0)?;
-    if !args.json.takes_stdout() {
-        say(table(&fanout));
-        simulated.iter().for_each(|simulated| say(simulated_table(&fanout, simulated)));
+    let plan = floods(&args.flags, Fan::Out { subscribers: args.subscribers.into() }, args.updates);
+    if plan.singles() > REFLECTS_MAX {
+        let why = format!(
+            "{} updates to {} subscribers are {} reflects, and may be {REFLECTS_MAX} at most",
+            args.updates,
+            args.subscribers,
+            plan.singles()
+        );
+        return Err(Failure::wrong_use(why));
     }
-    report.row(with_simulated(row(&fanout), &fanout, simulated));
-    report.note(args.target.note());
-    args.json.write(&report)?;
+    let runs = run_all(&args.flags, &[plan], &mut report).await?;
+    if !args.flags.json.takes_stdout() {
+        say(table(&runs));
+    }
+    runs.iter().for_each(|run| report.row(row(run)));
+    args.flags.json.write(&report)?;
     Ok(Status::Done)
 }
 
-pub(super) fn row(fanout: &Fanout) -> Value {
+fn subscribers(run: &Measured) -> u32 {
+    match run.figures.floods.fan {
+        Fan::Out { subscribers } => subscribers,
+        Fan::In { .. } => 1,
+    }
+}
+
+pub(super) fn row(run: &Measured) -> Value {
+    let Measured { live, figures } = run;
+    let ([to_all_us, to_one_us], [all_cpu_us, one_cpu_us]) =
+        (figures.update_s.map(|seconds| seconds * 1e6), run.server_cpu_us());
     json!({
-        "size_bytes": fanout.size_bytes,
-        "subscribers": fanout.subscribers,
-        "updates": fanout.updates,
-        "fanout_us": fanout.fanout_s * 1e6,
-        "single_us": fanout.single_s * 1e6,
-        "fanout_ratio": fanout.ratio(),
-        "server_cpu_fanout_us": fanout.server_cpu_s.map(|(fanout, _)| fanout * 1e6),
-        "server_cpu_single_us": fanout.server_cpu_s.map(|(_, single)| single * 1e6),
-        "server_cpu_ratio": fanout.server_cpu_ratio(),
+        "live": live,
+        "size_bytes": figures.floods.size,
+        "subscribers": subscribers(run),
+        "updates": figures.floods.updates,
+        "fanout_us": to_all_us,
+        "single_us": to_one_us,
+        "fanout_ratio": figures.time_ratio(),
+        "server_cpu_fanout_us": all_cpu_us,
+        "server_cpu_single_us": one_cpu_us,
+        "server_cpu_ratio": figures.server_cpu_ratio(),
     })
 }
 
-/// A row with the simulator's figures, which are `null` unless it was asked for them.
-fn with_simulated(mut row: Value, fanout: &Fanout, simulated: Option<[SimulatedFlood; 2]>) -> Value {
-    let micros = simulated.map(|floods| floods.map(|flood| 1e6 / flood.per_s));
-    row["simulated_fanout_us"] = json!(micros.map(|[all, _]| all));
-    row["simulated_single_us"] = json!(micros.map(|[_, one]| one));
-    let subscribers = fanout.subscribers as f64;
-    row["simulated_fanout_ratio"] = json!(micros.map(|[all, one]| all / (one * subscribers)));
-    row["simulated_server_cpu_fanout_us"] = json!(simulated.map(|[all, _]| all.nodes_cpu_us));
-    row["simulated_server_cpu_single_us"] = json!(simulated.map(|[_, one]| one.nodes_cpu_us));
-    row
-}
-
-fn simulated_table(fanout: &Fanout, [all, one]: &[SimulatedFlood; 2]) -> String {
-    let heads = [
-        "simulated µs to all",
-        "error %",
-        "µs to one",
-        "error %",
-        "ratio to singles",
-        "server CPU µs to all",
-        "to one",
-    ];
-    let mut table = Table::new(heads);
-    let [to_all, to_one] = [all, one].map(|flood| 1e6 / flood.per_s);
-    table.line([
-        figure(to_all),
-        error_percent(to_all, fanout.fanout_s * 1e6),
-        figure(to_one),
-        error_percent(to_one, fanout.single_s * 1e6),
-        figure(to_all / (to_one * fanout.subscribers as f64)),
-        figure(all.nodes_cpu_us),
-        figure(one.nodes_cpu_us),
-    ]);
-    table.text()
-}
-
-pub(super) fn table(fanout: &Fanout) -> String {
+pub(super) fn table(runs: &[Measured]) -> String {
     let mut table = Table::new([
+        "",
         "payload",
         "subscribers",
         "updates",
@@ -132,16 +94,22 @@ pub(super) fn table(fanout: &Fanout) -> String {
         "to one",
         "ratio to singles",
     ]);
-    table.line([
-        size::name(fanout.size_bytes),
-        fanout.subscribers.to_string(),
-        fanout.updates.to_string(),
-        figure(fanout.fanout_s * 1e6),
-        figure(fanout.single_s * 1e6),
-        figure(fanout.ratio()),
-        or_dash(fanout.server_cpu_s.map(|(fanout, _)| fanout * 1e6)),
-        or_dash(fanout.server_cpu_s.map(|(_, single)| single * 1e6)),
-        or_dash(fanout.server_cpu_ratio()),
-    ]);
-    table.text()
+    for run in runs {
+        let figures = &run.figures;
+        let [to_all, to_one] = figures.update_s.map(|seconds| figure(seconds * 1e6));
+        let [cpu_to_all, cpu_to_one, cpu_ratio] = run.server_cpu_figures();
+        table.line([
+            by(run.live),
+            size::name(figures.floods.size as usize),
+            subscribers(run).to_string(),
+            figures.floods.updates.to_string(),
+            to_all,
+            to_one,
+            figure(figures.time_ratio()),
+            cpu_to_all,
+            cpu_to_one,
+            cpu_ratio,
+        ]);
+    }
+    text(table, runs.iter().all(|run| run.live))
 }

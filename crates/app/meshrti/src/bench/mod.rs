@@ -30,9 +30,6 @@ use hla::fom::Edition;
 
 use console::exit::{Failure, Outcome, Status, block_on};
 
-#[cfg(feature = "sim")]
-pub(crate) use floods::{Fan, SimulatedFlood};
-
 /// Measure a server against the floor of the bare network.
 #[derive(clap::Args)]
 #[command(
@@ -194,6 +191,7 @@ fn edition(year: String) -> Edition {
 
 impl Target {
     /// The number of the node of the other federate of a pair, from 0.
+    #[cfg(feature = "sim")]
     pub(crate) fn last_node(&self) -> u16 {
         if self.server.is_some() { u16::from(self.far_server.is_some()) } else { self.nodes - 1 }
     }

@@ -87,6 +87,7 @@ pub(super) fn simulate(flags: &SimFlags, plan: Plan, nodes: u16) -> Result<Optio
             count: phase.count,
             took: phase.took,
             each: times(&phase.times),
+            of_groups: phase.of_groups.clone(),
             counts: phase.counts,
             nodes_cpu: Some(phase.nodes),
             canary: times(&phase.canary),

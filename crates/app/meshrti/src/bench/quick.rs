@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use bench::{fanout, latency, memory, throughput};
+use bench::{latency, memory, throughput};
 use results::grids::{self, Grid};
 use serde_json::{Value, json};
+use workload::phases::{Fan, Floods};
 
 use super::{Target, failure, launcher};
 use console::exit::{Outcome, Status, say};
@@ -70,12 +71,10 @@ pub(super) async fn run(args: &Args) -> Outcome {
     show("A flood of reliable updates", super::throughput::table(&floods));
     floods.iter().for_each(|flood| report.row(named("throughput", super::throughput::row(flood))));
 
-    let mut progress = Progress::new("fanout");
-    let plan = fanout::Plan { size: 100, subscribers: 100, updates: scaled(2_000), slices: 2 };
-    let fanout = Box::pin(fanout::measure(&launcher, &server, &plan, |done, all| progress.at(done, all)));
-    let fanout = fanout.await.map_err(failure)?;
-    drop(progress);
-    show("One update to many subscribers", super::fanout::table(&fanout));
+    let updates = u32::try_from(scaled(2_000)).unwrap_or(u32::MAX);
+    let floods = Floods { fan: Fan::Out { subscribers: 100 }, updates, slices: 2.min(updates), size: 100 };
+    let fanout = super::floods::run_one(&launcher, &server, floods).await?;
+    show("One update to many subscribers", super::fanout::table(std::slice::from_ref(&fanout)));
     report.row(named("fanout", super::fanout::row(&fanout)));
 
     if args.target.server.is_none() {

@@ -15,8 +15,8 @@ use clap::Subcommand;
 
 use console::exit::Outcome;
 pub(crate) use federation::{
-    FloodFlags, LiveArgs, PairsArgs, RecordArgs, ReplayArgs, SimFlags, SoakArgs, TrafficArgs, run_live,
-    run_pairs, run_record, run_replay, run_soak, run_traffic,
+    LiveArgs, PairsArgs, RecordArgs, ReplayArgs, SimFlags, SoakArgs, TrafficArgs, run_live, run_pairs,
+    run_record, run_replay, run_soak, run_traffic,
 };
 pub(crate) use file::{kind_of, options_hint, with_kind};
 

@@ -34,6 +34,10 @@ pub enum Action {
     Connect,
     /// A call of a service. Then [`Input::Answered`] follows.
     Call(Call),
+    /// An update. Nothing follows: it goes on without the answer, and an exception ends the run.
+    Update(Call),
+    /// The answers to all its updates. Then [`Input::UpdatesAnswered`] follows.
+    AwaitUpdates,
     /// The end of its session. Then [`Input::Ended`] follows.
     Terminate,
 }
@@ -45,6 +49,8 @@ pub enum Input {
     Connected,
     /// The result of a call. An exception ends the run and is not passed on.
     Answered(Answer),
+    /// The results of all its updates are there.
+    UpdatesAnswered,
     /// A callback.
     CalledBack(Callback),
     /// Its session is over, as it wished.
@@ -118,12 +124,10 @@ pub struct Federate {
     began: Moment,
     /// It does an order.
     is_busy: bool,
-    /// It waits for its world to connect it or to end its session.
-    is_changing: bool,
-    /// Calls of steps that are not answered, but for updates.
+    /// It waits for its world: to connect it, to end its session, or for the answers to its updates.
+    is_waiting: bool,
+    /// Calls of steps that are not answered.
     unanswered: u32,
-    /// Updates that are not answered. No step but one waits for them.
-    updates_unanswered: u64,
     /// It goes on without waiting for the answers to its calls.
     goes_ahead: bool,
     called: Option<Service>,
@@ -132,9 +136,13 @@ pub struct Federate {
     finished: Moment,
     classes: [Option<ObjectClassHandle>; Class::COUNT],
     attributes: [Option<AttributeHandle>; Class::COUNT],
+    /// The first object of each class that it has registered.
+    first: [Option<ObjectInstanceHandle>; Class::COUNT],
     /// The objects that it has registered and discovered.
     registered: Vec<ObjectInstanceHandle>,
     discovered: VecDeque<ObjectInstanceHandle>,
+    /// The value of its last update in a flood.
+    value: Bytes,
     /// Callbacks that no order has waited for, by [`Awaited`].
     awaited: [u32; Awaited::COUNT],
     counts: Counts,
@@ -157,9 +165,8 @@ impl Federate {
             steps: VecDeque::new(),
             began: Moment::ZERO,
             is_busy: false,
-            is_changing: false,
+            is_waiting: false,
             unanswered: 0,
-            updates_unanswered: 0,
             goes_ahead: false,
             called: None,
             timed_from: Moment::ZERO,
@@ -167,8 +174,10 @@ impl Federate {
             finished: Moment::ZERO,
             classes: [None; Class::COUNT],
             attributes: [None; Class::COUNT],
+            first: [None; Class::COUNT],
             registered: Vec::new(),
             discovered: VecDeque::new(),
+            value: Bytes::new(),
             awaited: [0; Awaited::COUNT],
             counts: Counts::default(),
             habits: Habits::default(),
@@ -233,12 +242,12 @@ impl Federate {
 
     /// Its next request, if there is one.
     pub fn poll_action(&mut self, now: Moment) -> Option<Action> {
-        if self.is_changing || self.failure.is_some() {
+        if self.is_waiting || self.failure.is_some() {
             return None;
         }
         loop {
             if let Some(call) = self.poll_habit(now) {
-                return Some(Action::Call(call));
+                return Some(action(call));
             }
             if self.unanswered > 0 && !self.goes_ahead {
                 return None;
@@ -267,9 +276,13 @@ impl Federate {
         match step {
             Step::Pause(pause) => over(now >= self.began + pause),
             Step::Connect | Step::Terminate => {
-                self.is_changing = true;
+                self.is_waiting = true;
                 let ends = step == Step::Terminate;
                 Progress::Acts(if ends { Action::Terminate } else { Action::Connect })
+            }
+            Step::EndUpdates => {
+                self.is_waiting = true;
+                Progress::Acts(Action::AwaitUpdates)
             }
             Step::Calls(_, 0) | Step::CallsAhead(_, 0) | Step::Repeat(_, 0) => Progress::Over,
             Step::Calls(service, left) => self.call(service, left, false),
@@ -289,7 +302,6 @@ impl Federate {
                 let since = self.habits.beat.and_then(|beat| beat.since);
                 over(since.is_none_or(|since| since >= self.began))
             }
-            Step::EndUpdates => over(self.updates_unanswered == 0),
             Step::BeginAdvance => {
                 if !self.clock.begin_step() {
                     self.failure = Some("there is no later logical time".to_owned());
@@ -365,14 +377,11 @@ impl Federate {
     /// A call that it makes by itself.
     fn poll_habit(&mut self, now: Moment) -> Option<Call> {
         if let Some(call) = self.habits.calls.pop_front() {
-            self.updates_unanswered += u64::from(is_update(&call));
             return Some(call);
         }
         let beat = self.habits.beat.as_mut().filter(|beat| beat.since.is_none() && beat.next_at <= now)?;
         beat.since = Some(now);
-        self.updates_unanswered += 1;
-        let object = self.registered.first().copied();
-        Some(update(object, self.attributes[Class::Ping as usize], Bytes::from_static(VALUE)))
+        Some(self.update_first(Class::Ping, Bytes::from_static(VALUE)))
     }
 
     /// The first of the `left` calls of a step. `ahead`: the next step does not wait for their answers.
@@ -392,23 +401,22 @@ impl Federate {
     /// Makes a call. The next step waits for its answer, unless it is an update.
     fn wait_for(&mut self, call: Call) -> Progress {
         self.goes_ahead = false;
-        match is_update(&call) {
-            true => self.updates_unanswered += 1,
-            false => self.unanswered += 1,
-        }
-        Progress::Acts(Action::Call(call))
+        let action = action(call);
+        self.unanswered += u32::from(matches!(action, Action::Call(_)));
+        Progress::Acts(action)
     }
 
     /// Handles an input. Then it may want something.
     pub fn handle(&mut self, now: Moment, input: Input) {
         match input {
-            Input::Connected => {
-                self.is_changing = false;
+            Input::Connected | Input::UpdatesAnswered => {
+                self.is_waiting = false;
                 self.steps.pop_front();
             }
             Input::Ended => {
-                self.is_changing = false;
+                self.is_waiting = false;
                 self.steps.pop_front();
+                self.first = [None; Class::COUNT];
                 self.registered.clear();
                 self.discovered.clear();
                 self.habits = Habits::default();
@@ -420,13 +428,6 @@ impl Federate {
 
     fn answered(&mut self, answer: Answer) {
         match (answer, self.called) {
-            (
-                Answer::UpdateAttributeValuesResponse(_) | Answer::UpdateAttributeValuesWithTimeResponse(_),
-                _,
-            ) => {
-                self.updates_unanswered = self.updates_unanswered.saturating_sub(1);
-                return;
-            }
             // The answers to what it calls by itself.
             (
                 Answer::AttributeOwnershipDivestitureIfWantedResponse(_)
@@ -441,7 +442,11 @@ impl Federate {
             (Answer::GetAttributeHandleResponse(answer), Some(Service::AttributeHandle(class))) => {
                 self.attributes[class as usize] = answer.result;
             }
-            (Answer::RegisterObjectInstanceResponse(answer), _) => self.registered.extend(answer.result),
+            (Answer::RegisterObjectInstanceResponse(answer), Some(Service::Register(class))) => {
+                let first = &mut self.first[class as usize];
+                *first = first.or(answer.result);
+                self.registered.extend(answer.result);
+            }
             (Answer::RegisterObjectInstanceWithRegionsResponse(answer), _) => {
                 self.registered.extend(answer.result);
             }
@@ -535,10 +540,8 @@ impl Federate {
             }
             beat.next_at = now + BEAT;
         } else if self.habits.echoes {
-            let payload = value_of(reflect);
-            let (object, attribute) =
-                (self.registered.first().copied(), self.attributes[Class::Pong as usize]);
-            self.habits.calls.push_back(update(object, attribute, payload));
+            let update = self.update_first(Class::Pong, value_of(reflect));
+            self.habits.calls.push_back(update);
         } else {
             self.count(Awaited::Reflect);
             self.counts.reflects += 1;
@@ -549,8 +552,14 @@ impl Federate {
     }
 }
 
-fn is_update(call: &Call) -> bool {
-    matches!(call, Call::UpdateAttributeValuesRequest(_) | Call::UpdateAttributeValuesWithTimeRequest(_))
+/// The action of a call.
+fn action(call: Call) -> Action {
+    match call {
+        Call::UpdateAttributeValuesRequest(_) | Call::UpdateAttributeValuesWithTimeRequest(_) => {
+            Action::Update(call)
+        }
+        call => Action::Call(call),
+    }
 }
 
 /// The value of the one attribute that is updated.

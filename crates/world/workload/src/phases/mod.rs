@@ -1,5 +1,5 @@
 //! Workloads of federates that go through phases: joins at once, very many objects, ownership that
-//! passes, a federation that is saved, steps of logical time, and regions that move.
+//! passes, a federation that is saved, steps of logical time, regions that move, and floods.
 //!
 //! A [`Plan`] has [groups](Group) of [federates](Federate) and [phases](Phase), in which groups get
 //! [orders](Order). A federate is a machine without sockets or a clock. Real processes and simulated
@@ -8,6 +8,7 @@
 
 mod clock;
 mod federate;
+mod floods;
 mod order;
 mod plan;
 mod regions;
@@ -17,6 +18,7 @@ mod step;
 mod tests;
 
 pub use federate::{Action, Counts, Federate, Input};
+pub use floods::{Fan, Floods};
 pub use order::{Advance, AdvanceService, Awaited, Class, Order};
 pub use plan::{Grants, Group, Node, Phase, Plan};
 pub use square::{Rectangle, SIDE, Scene};

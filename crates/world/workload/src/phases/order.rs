@@ -131,6 +131,9 @@ pub enum Order {
     Regulate(u32),
     /// Enables that it is time-constrained, and waits for it.
     Constrain,
+    /// Updates its first object of a class so many times, with values of so many octets, as fast as the server takes
+    /// them. From the first update to the answer to the last one is a time that it records.
+    Flood(Class, u32, u32),
     /// Advances. From each request to the grant of the end of the step is a time that it records.
     Advance(Advance),
     /// Registers so many objects of [`Class::Moving`], each with a region of its own at its place.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use hla::api::{OrderType, ResignAction};
 
 use super::federate::Federate;
+use super::floods::{Fan, Floods};
 use super::order::{Advance, AdvanceService, Awaited, Class, Order};
 use super::regions::Regions;
 use super::square::{Scene, Square};
@@ -52,6 +53,8 @@ pub enum Plan {
         /// Octets of a value.
         size: u32,
     },
+    /// Updates as fast as the RTI takes them, from many publishers or to many subscribers.
+    Floods(Floods),
 }
 
 /// Federates that advance together, spread evenly over the nodes.
@@ -117,14 +120,14 @@ pub struct Phase {
 }
 
 /// A group of one federate at the first node.
-const ONE: Group = Group { federates: 1, node: Node::First, federation: 0 };
+pub(super) const ONE: Group = Group { federates: 1, node: Node::First, federation: 0 };
 
 /// The groups of a plan with a canary.
 const CANARY: usize = 0;
 const ECHO: usize = 1;
 
 /// A phase with a name.
-fn phase<const N: usize, const M: usize>(
+pub(super) fn phase<const N: usize, const M: usize>(
     name: &'static str,
     count: u32,
     orders: [(usize, Order); N],
@@ -134,7 +137,7 @@ fn phase<const N: usize, const M: usize>(
 }
 
 /// A phase that prepares the next one: all who get orders do them.
-fn preparation(orders: impl IntoIterator<Item = (usize, Order)>) -> Phase {
+pub(super) fn preparation(orders: impl IntoIterator<Item = (usize, Order)>) -> Phase {
     let orders: Vec<_> = orders.into_iter().collect();
     let mut until: Vec<usize> = orders.iter().map(|(group, _)| *group).collect();
     until.dedup();
@@ -142,7 +145,7 @@ fn preparation(orders: impl IntoIterator<Item = (usize, Order)>) -> Phase {
 }
 
 /// The end: all federates of these groups leave, and delete their objects.
-fn departure(groups: impl IntoIterator<Item = usize>) -> Phase {
+pub(super) fn departure(groups: impl IntoIterator<Item = usize>) -> Phase {
     let leave = Order::Leave(ResignAction::CancelThenDeleteThenDivest);
     preparation(groups.into_iter().map(|group| (group, leave)))
 }
@@ -177,6 +180,10 @@ impl Plan {
                 let Scene { objects, subscribers, side, moves } = scene;
                 words(&[objects, subscribers, side, moves, steps, size].map(u64::from))
             }
+            Plan::Floods(Floods { fan, updates, slices, size }) => {
+                let (Fan::In { publishers: many } | Fan::Out { subscribers: many }) = fan;
+                words(&[many, updates, slices, size].map(u64::from))
+            }
         }
     }
 
@@ -205,6 +212,15 @@ impl Plan {
                 let scene = Scene { objects, subscribers, side: number(side)?, moves: number(moves)? };
                 Plan::Regions { scene, steps: number(steps)?, size: number(size)? }
             }
+            [fan @ ("fan-in" | "fan-out"), many, updates, slices, size] => {
+                let many = number(many)?;
+                let fan = match *fan {
+                    "fan-in" => Fan::In { publishers: many },
+                    _ => Fan::Out { subscribers: many },
+                };
+                let (updates, slices, size) = (number(updates)?, number(slices)?, number(size)?);
+                Plan::Floods(Floods { fan, updates, slices, size })
+            }
             _ => return None,
         })
     }
@@ -218,6 +234,8 @@ impl Plan {
             Plan::Saves { .. } => "saves",
             Plan::Grants(_) => "grants",
             Plan::Regions { .. } => "regions",
+            Plan::Floods(Floods { fan: Fan::In { .. }, .. }) => "fan-in",
+            Plan::Floods(Floods { fan: Fan::Out { .. }, .. }) => "fan-out",
         }
     }
 
@@ -240,6 +258,7 @@ impl Plan {
                 (0..nodes.min(federates)).map(group).collect()
             }
             Plan::Regions { scene, .. } => vec![ONE, Group { federates: scene.subscribers, ..far }],
+            Plan::Floods(floods) => floods.groups(),
         }
     }
 
@@ -262,7 +281,7 @@ impl Plan {
     /// The group of the federate whose round trips show what others notice, if there is one.
     pub const fn canary(self) -> Option<usize> {
         match self {
-            Plan::Ownership { .. } | Plan::Grants(_) | Plan::Regions { .. } => None,
+            Plan::Ownership { .. } | Plan::Grants(_) | Plan::Regions { .. } | Plan::Floods(_) => None,
             _ => Some(CANARY),
         }
     }
@@ -276,6 +295,7 @@ impl Plan {
             Plan::Saves { objects } => saves(objects),
             Plan::Grants(plan) => grants(plan, self.groups(nodes).len()),
             Plan::Regions { scene, steps, size } => regions(scene, steps, size),
+            Plan::Floods(floods) => floods.phases(),
         }
     }
 }

@@ -33,6 +33,8 @@ pub(super) enum Service {
     CommitRegions,
     RegisterWithRegion,
     SubscribeWithRegion,
+    /// Update Attribute Values of the first object of a class, with so many octets.
+    UpdateFirst(Class, u32),
     /// Update Attribute Values of the next object, with so many octets.
     UpdateMoving(u32),
     Save,
@@ -170,6 +172,10 @@ pub(super) fn steps(order: Order, place: u32, of: u32) -> Vec<Step> {
             &[once(Service::Register(Class::Pong))],
         ]
         .concat(),
+        Order::Flood(class, count, size) => {
+            let updates = Step::Calls(Service::UpdateFirst(class, size), count);
+            vec![Step::Begin, updates, Step::EndUpdates, Step::End]
+        }
         Order::Regulate(lookahead) => {
             vec![once(Service::Regulate(lookahead)), Step::Await(Awaited::Regulation, 1)]
         }

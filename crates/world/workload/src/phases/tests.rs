@@ -34,6 +34,11 @@ impl Granting {
                         self.asked.push(call.service().name);
                         Input::Answered(answer(&call))
                     }
+                    Action::Update(call) => {
+                        self.asked.push(call.service().name);
+                        continue;
+                    }
+                    Action::AwaitUpdates => Input::UpdatesAnswered,
                 };
                 federate.handle(self.now, input);
             }
@@ -52,9 +57,6 @@ fn answer(call: &Call) -> Answer {
         Call::RegisterObjectInstanceRequest(_) => {
             let result = Some(ObjectInstanceHandle::from_octets(&[1]));
             Answer::RegisterObjectInstanceResponse(api::RegisterObjectInstanceResponse { result })
-        }
-        Call::UpdateAttributeValuesRequest(_) => {
-            Answer::UpdateAttributeValuesResponse(api::UpdateAttributeValuesResponse {})
         }
         Call::GetDimensionHandleRequest(_) => {
             let result = Some(DimensionHandle::from_octets(&[1]));
@@ -205,7 +207,7 @@ fn a_federate_advances_in_steps() {
     for end in [6.0, 7.0] {
         rti.asked.clear();
         for number in 0..3 {
-            let Some(Action::Call(call)) = federate.poll_action(rti.now) else { panic!("update {number}") };
+            let Some(Action::Update(call)) = federate.poll_action(rti.now) else { panic!("update {number}") };
             let Call::UpdateAttributeValuesWithTimeRequest(update) = call else { panic!("{call:?}") };
             assert_eq!(update.time, LogicalTime::float64(end + 1.0).ok().map(Into::into));
         }
@@ -280,8 +282,64 @@ fn a_subscriber_waits_for_what_is_near_but_not_for_ever() {
     assert_eq!(federate.take_counts(), Counts::default());
 }
 
+/// It waits for the answers, and updates the first object of the class.
+#[test]
+fn a_flood_is_over_when_its_updates_are_answered() {
+    let orders = [Order::Register(Class::Pong, 2), Order::Flood(Class::Pong, 3, 10)];
+    let mut federate = with_orders(orders);
+    let mut rti = Granting::default();
+    let mut sent = 0;
+    while federate.orders_left() > 0 {
+        let action = federate.poll_action(rti.now).expect("it goes on");
+        rti.now += Duration::from_micros(10);
+        match action {
+            Action::Call(call) => federate.handle(rti.now, Input::Answered(answer(&call))),
+            Action::Update(Call::UpdateAttributeValuesRequest(update)) => {
+                sent += 1;
+                assert_eq!(update.object_instance, Some(ObjectInstanceHandle::from_octets(&[1])));
+                let values = update.attribute_values.unwrap().attribute_handle_value;
+                assert_eq!(values.iter().map(|value| value.value.len()).collect::<Vec<_>>(), [10]);
+            }
+            Action::AwaitUpdates => {
+                assert_eq!((sent, federate.poll_action(rti.now)), (3, None), "it waits");
+                federate.handle(rti.now, Input::UpdatesAnswered);
+                assert_eq!(federate.poll_action(rti.now), None);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(federate.take_times(), [Duration::from_micros(40)], "three updates and their answers");
+}
+
+/// Every update of a publisher is one for the subscriber, in each slice.
+#[test]
+fn floods_are_as_many_updates_as_reflects() {
+    for (fan, reflects) in [(Fan::In { publishers: 3 }, 100), (Fan::Out { subscribers: 4 }, 400)] {
+        let floods = Floods { fan, updates: 100, slices: 3, size: 8 };
+        assert_eq!(floods.singles(), reflects);
+        let groups = Plan::Floods(floods).groups(2);
+        let (mut updates, mut awaited) = ([0; 2], [0; 2]);
+        let phases = Plan::Floods(floods).phases(2);
+        let names: Vec<_> = phases.iter().filter_map(|phase| phase.name).collect();
+        assert_eq!(names, [Floods::MANY, Floods::TAKEN, Floods::ONE].repeat(3));
+        for phase in phases.iter().filter(|phase| phase.name.is_some()) {
+            let at = usize::from(phase.name == Some(Floods::ONE));
+            for (group, order) in &phase.orders {
+                match order {
+                    Order::Flood(_, count, 8) => updates[at] += u64::from(*count),
+                    Order::Await(Awaited::Reflect, count) => {
+                        awaited[at] += u64::from(*count) * u64::from(groups[*group].federates);
+                    }
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+        assert_eq!((updates, awaited), ([100, reflects], [reflects; 2]), "{fan:?}");
+    }
+}
+
 fn plan() -> impl Strategy<Value = Plan> {
-    (0..6, [0..2_000_u32, 0..2_000, 0..50, 0..50], any::<[bool; 2]>()).prop_map(
+    (0..8, [0..2_000_u32, 0..2_000, 0..50, 0..50], any::<[bool; 2]>()).prop_map(
         |(kind, numbers, [one, other])| {
             let [first, second, third, fourth] = numbers;
             match kind {
@@ -295,6 +353,11 @@ fn plan() -> impl Strategy<Value = Plan> {
                         if other { AdvanceService::TimeAdvance } else { AdvanceService::NextMessage };
                     let advance = Advance { steps: second, updates: third, order, service };
                     Plan::Grants(Grants { federates: first, lookahead: fourth, advance })
+                }
+                5 => {
+                    let fan =
+                        if one { Fan::In { publishers: fourth } } else { Fan::Out { subscribers: fourth } };
+                    Plan::Floods(Floods { fan, updates: first, slices: third, size: second })
                 }
                 _ => {
                     let scene = Scene { objects: first, subscribers: third, side: second, moves: first / 2 };

@@ -30,8 +30,7 @@ use file::Scenario;
 pub(crate) use live::{LiveArgs, run_live};
 pub(crate) use pairs::{PairsArgs, run_pairs};
 pub(crate) use workloads::{
-    FloodFlags, RecordArgs, ReplayArgs, SimFlags, SoakArgs, TrafficArgs, run_record, run_replay, run_soak,
-    run_traffic,
+    RecordArgs, ReplayArgs, SimFlags, SoakArgs, TrafficArgs, run_record, run_replay, run_soak, run_traffic,
 };
 
 /// The value of `kind` in files of such scenarios.

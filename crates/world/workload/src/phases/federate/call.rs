@@ -80,6 +80,7 @@ impl Federate {
                 let lookahead = self.clock.regulate(lookahead);
                 Call::EnableTimeRegulationRequest(api::EnableTimeRegulationRequest { lookahead })
             }
+            Service::UpdateFirst(class, size) => self.flood_update(class, size as usize),
             Service::Constrain => Call::EnableTimeConstrainedRequest(api::EnableTimeConstrainedRequest {}),
             other => self.request_of_regions(other).unwrap_or_else(|| membership(other)),
         }
@@ -121,14 +122,27 @@ impl Federate {
         })
     }
 
+    /// An update of a flood. All values of one size share their octets.
+    fn flood_update(&mut self, class: Class, size: usize) -> Call {
+        if self.value.len() != size {
+            self.value = vec![1; size].into();
+        }
+        self.update_first(class, self.value.clone())
+    }
+
+    /// An update of its first object of a class.
+    pub(super) fn update_first(&self, class: Class, value: Bytes) -> Call {
+        update(self.first[class as usize], self.attributes[class as usize], value)
+    }
+
     /// An update of its object in a step of logical time.
     pub(super) fn step_update(&self, order: OrderType) -> Call {
-        let object = self.registered.first().copied();
-        let attribute = self.attributes[Class::Step as usize];
         let value = Bytes::from_static(STEP_VALUE);
         match order {
-            OrderType::Receive => update(object, attribute, value),
+            OrderType::Receive => self.update_first(Class::Step, value),
             OrderType::Timestamp => {
+                let object = self.first[Class::Step as usize];
+                let attribute = self.attributes[Class::Step as usize];
                 let time = self.clock.stamp();
                 let request = api::UpdateAttributeValuesWithTimeRequest {
                     object_instance: object,

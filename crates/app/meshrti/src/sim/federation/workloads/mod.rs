@@ -1,7 +1,6 @@
 //! Workloads as commands: the traffic of a workload model, recorded traffic, and either of them for hours.
 //! Each is a task of a federation, which real processes and simulated ones do alike.
 
-mod floods;
 mod phases;
 mod record;
 mod replay;
@@ -24,7 +23,6 @@ use super::hosts;
 use super::plan::live_plan;
 use crate::bench::{Target, failure, launcher};
 
-pub(crate) use floods::FloodFlags;
 pub(crate) use record::{RecordArgs, run_record};
 pub(crate) use replay::{ReplayArgs, run_replay};
 pub(crate) use soak::{SoakArgs, run_soak};

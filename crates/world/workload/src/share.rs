@@ -1,7 +1,7 @@
 //! Parts of a whole number.
 
 /// The size of part `index` of `parts` nearly equal parts of `whole`.
-pub(crate) fn share(whole: u64, parts: u64, index: u64) -> u64 {
+pub fn share(whole: u64, parts: u64, index: u64) -> u64 {
     whole * (index + 1) / parts - whole * index / parts
 }
 
