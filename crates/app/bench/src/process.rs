@@ -145,7 +145,8 @@ impl Process {
         let line = line.ok_or_else(|| fail("ended before its work was done".into()))?;
         let mut words = line.split_whitespace().map(str::to_owned);
         if words.next().as_deref() != Some(word) {
-            return Err(fail(format!("said `{line}` where `{word}` was expected")));
+            let unexpected = || format!("said `{line}` where `{word}` was expected");
+            return Err(fail(failure(&line).unwrap_or_else(unexpected)));
         }
         Ok(words.collect())
     }
@@ -153,7 +154,7 @@ impl Process {
     /// Waits until it says something unasked or ends. Returns that as the reason of its failure.
     pub(crate) async fn ended(&mut self) -> BenchError {
         let reason = match self.lines.next_line().await {
-            Ok(Some(line)) => line,
+            Ok(Some(line)) => failure(&line).unwrap_or(line),
             Ok(None) => "ended before its work was done".to_owned(),
             Err(error) => error.to_string(),
         };
@@ -168,6 +169,11 @@ impl Process {
             reason: format!("said `{word}` without a number"),
         })
     }
+}
+
+/// The reason in a line of a process that cannot go on.
+fn failure(line: &str) -> Option<String> {
+    line.strip_prefix("failed ").map(|why| format!("failed: {why}"))
 }
 
 /// Sends a line to the process that started this one. A closed pipe means the end of the role,

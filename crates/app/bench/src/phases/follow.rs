@@ -6,7 +6,7 @@ use std::future::{pending, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use base::Moment;
 use console::rounds::Rounds;
@@ -20,7 +20,7 @@ use workload::phases::{Action, Counts, Federate, Input, Order, Plan};
 use crate::access::server_options;
 use crate::error::BenchError;
 use crate::member::received;
-use crate::process::{orders, print_line};
+use crate::process::{PATIENCE, orders, print_line};
 use crate::role::number;
 
 /// Unanswered calls at which a federate waits for answers.
@@ -29,6 +29,8 @@ const WINDOW: usize = 4_096;
 /// The state that the federates of a process share.
 struct Group {
     server: String,
+    /// The longest time in which nothing comes to any of them, while they have orders.
+    patience: Duration,
     /// The clock of the federates begins then.
     begun: Instant,
     /// Orders that all of them have left.
@@ -37,11 +39,30 @@ struct Group {
     counts: Cell<Counts>,
     /// Somebody has failed, and has said why.
     has_failed: Cell<bool>,
+    /// When something last came to any of them.
+    last_input: Cell<Moment>,
     /// Fires when nobody has orders left.
     settled: Notify,
+    /// Fires when nothing has come to anybody for too long.
+    stalled: Notify,
 }
 
 impl Group {
+    fn new(server: &str, patience: Duration) -> Self {
+        Self {
+            server: server.to_owned(),
+            patience,
+            begun: Instant::now(),
+            orders_left: Cell::new(0),
+            times: RefCell::new(Rounds::new(0)),
+            counts: Cell::default(),
+            has_failed: Cell::new(false),
+            last_input: Cell::new(Moment::ZERO),
+            settled: Notify::new(),
+            stalled: Notify::new(),
+        }
+    }
+
     fn now(&self) -> Moment {
         Moment::ZERO + self.begun.elapsed()
     }
@@ -50,7 +71,14 @@ impl Group {
     /// reflects recorded since this was last called.
     async fn wait(&self) -> (Rounds, Counts) {
         while self.orders_left.get() > 0 || self.has_failed.get() {
-            self.settled.notified().await;
+            let idle = self.now().since(self.last_input.get());
+            if idle >= self.patience {
+                self.stalled.notify_waiters();
+                self.last_input.set(self.now());
+            }
+            let left = self.patience.saturating_sub(idle);
+            // If it is over, this looks again.
+            let _ = tokio::time::timeout(left, self.settled.notified()).await;
         }
         (self.times.replace(Rounds::new(0)), self.counts.take())
     }
@@ -86,6 +114,8 @@ enum Event {
     Order(Order),
     /// It may go on: an update is sent, or a pause is over.
     GoesOn,
+    /// Nothing has come to its group for too long.
+    Stalled,
     /// Its group needs it no longer.
     End,
 }
@@ -145,6 +175,11 @@ impl Connection {
 }
 
 impl Follower {
+    fn new(group: &Rc<Group>, federate: Federate) -> Self {
+        let group = Rc::clone(group);
+        Self { group, federate, orders_left: 0, connection: None, calls: VecDeque::new() }
+    }
+
     /// Follows orders until there can be none.
     async fn follow(mut self, mut orders: UnboundedReceiver<Order>) {
         if let Err(error) = self.run(&mut orders).await {
@@ -161,15 +196,20 @@ impl Follower {
             if let Some(connection) = &mut self.connection
                 && let Some(input) = connection.callback()?
             {
-                self.federate.handle(self.group.now(), input);
+                self.handle(input);
                 continue;
             }
             self.tell()?;
             match self.event(orders).await? {
-                Event::Input(input) => self.federate.handle(self.group.now(), input),
+                Event::Input(input) => self.handle(input),
                 Event::Order(order) => {
                     self.federate.order(order);
                     self.orders_left += 1;
+                }
+                Event::Stalled => {
+                    let seconds = self.group.patience.as_secs();
+                    let stalled = |reason| BenchError::Stalled { reason, seconds };
+                    self.federate.waits_for().map_or(Ok(()), |reason| Err(stalled(reason)))?;
                 }
                 Event::GoesOn => {}
                 Event::End => return Ok(()),
@@ -207,7 +247,14 @@ impl Follower {
             event = event => event,
             order = orders.recv() => Ok(order.map_or(Event::End, Event::Order)),
             () = over => Ok(Event::GoesOn),
+            () = self.group.stalled.notified() => Ok(Event::Stalled),
         }
+    }
+
+    fn handle(&mut self, input: Input) {
+        let now = self.group.now();
+        self.group.last_input.set(now);
+        self.federate.handle(now, input);
     }
 
     /// Does what the federate wants now.
@@ -292,25 +339,14 @@ pub(crate) async fn play_group(
     let none = || BenchError::Unusable(format!("there is no plan `{}`", plan.join(" ")));
     let plan = Plan::of_words(plan).ok_or_else(none)?;
     let (group_number, nodes) = (number(group_number)?, number(nodes)?);
-    let group = Rc::new(Group {
-        server: server.to_owned(),
-        begun: Instant::now(),
-        orders_left: Cell::new(0),
-        times: RefCell::new(Rounds::new(0)),
-        counts: Cell::default(),
-        has_failed: Cell::new(false),
-        settled: Notify::new(),
-    });
+    let group = Rc::new(Group::new(server, PATIENCE));
     let unknown = || BenchError::Unusable(format!("`{}` has no group {group_number}", plan.name()));
     let of = *plan.groups(nodes).get(group_number).ok_or_else(unknown)?;
     let followers: Vec<UnboundedSender<Order>> = plan
         .federates(group_number, of, federation)
         .map(|federate| {
             let (sender, receiver) = unbounded_channel();
-            let group = Rc::clone(&group);
-            let follower =
-                Follower { group, federate, orders_left: 0, connection: None, calls: VecDeque::new() };
-            tokio::task::spawn_local(follower.follow(receiver));
+            tokio::task::spawn_local(Follower::new(&group, federate).follow(receiver));
             sender
         })
         .collect();
@@ -332,4 +368,31 @@ pub(crate) async fn play_group(
         print_line(&format!("done {reflects} {expected} {reached} {surplus} {}", words.join(" ")));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::phases::Awaited;
+
+    use super::*;
+
+    /// One of two callbacks is missing for ever.
+    #[test]
+    fn a_federate_to_which_nothing_comes_says_what_is_missing() {
+        let group = Rc::new(Group::new("nowhere", Duration::from_millis(10)));
+        let mut follower = Follower::new(&group, Federate::new("F", (1, 3)));
+        let (sender, mut orders) = unbounded_channel();
+        let senders = [sender];
+        give(&group, &senders, Order::Await(Awaited::Reflect, 2));
+        let found = hla::api::callback_request::CallbackRequest::ReflectAttributeValues(Default::default());
+        follower.federate.handle(Moment::ZERO, Input::CalledBack(found));
+        let failed = node::runtime().unwrap().block_on(async {
+            tokio::select! {
+                failed = follower.run(&mut orders) => failed.unwrap_err().to_string(),
+                _ = group.wait() => unreachable!("it waits for a callback"),
+            }
+        });
+        let text = "while waiting for Reflect Attribute Values at federate 2 of 3: 1 of 2 have come";
+        assert!(failed.ends_with(text), "{failed}");
+    }
 }

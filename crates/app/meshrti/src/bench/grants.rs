@@ -3,7 +3,7 @@
 use bench::phases::{Outcome, floor};
 use hla::api::OrderType;
 use serde_json::{Value, json};
-use workload::phases::{Advance, AdvanceService, Grants, Plan};
+use workload::phases::{Advance, AdvanceService, Grants, Plan, order_word};
 
 use super::phases::{Run, SimFlags, by, note_simulation, run_live, simulate, text};
 use super::{Target, failure, launcher, ratio};
@@ -143,13 +143,6 @@ fn measured(plan: Grants, mut run: Run, floor: Option<Rounds>) -> Result<Measure
     Ok(Measured { live: run.live, plan, outcome, floor })
 }
 
-fn order_word(plan: &Grants) -> &'static str {
-    match plan.advance.order {
-        OrderType::Timestamp => "timestamp",
-        OrderType::Receive => "receive",
-    }
-}
-
 /// Grants per second, all federates together.
 fn per_s(run: &Measured) -> f64 {
     run.outcome.each.samples() as f64 / run.outcome.took.as_secs_f64()
@@ -170,7 +163,7 @@ fn row(run: &Measured) -> Value {
         "steps": plan.advance.steps,
         "lookahead_steps": plan.lookahead,
         "messages_per_step": plan.advance.updates,
-        "order": order_word(plan),
+        "order": order_word(plan.advance.order),
         "grants": outcome.each.samples(),
         "grants_per_s": per_s(run),
         "grant_p50_us": outcome.each.quantile_us(0.5),
@@ -202,7 +195,7 @@ fn table(runs: &[Measured]) -> String {
     ]);
     for run in runs {
         let Measured { live, plan, outcome, .. } = run;
-        let order = if plan.advance.updates == 0 { "-" } else { order_word(plan) };
+        let order = if plan.advance.updates == 0 { "-" } else { order_word(plan.advance.order) };
         let [floor_us, ratio] = floor_us(run);
         table.line([
             by(*live),

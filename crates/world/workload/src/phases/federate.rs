@@ -224,6 +224,23 @@ impl Federate {
         std::mem::take(&mut self.counts)
     }
 
+    /// The event for which it waits, in words for a report; `None` without orders, and in a pause of an order.
+    pub fn waits_for(&self) -> Option<String> {
+        if !self.is_busy || self.poll_timeout().is_some() {
+            return None;
+        }
+        let who = format!("federate {} of {}", self.place + 1, self.of);
+        Some(match (self.steps.front(), self.called) {
+            (Some(Step::Await(awaited, count)), _) => {
+                let found = self.awaited[*awaited as usize];
+                format!("{} at {who}: {found} of {count} have come", awaited.name())
+            }
+            (_, Some(service)) if self.unanswered > 0 => format!("the answer to {service:?} at {who}"),
+            (Some(step), _) => format!("the end of {step:?} at {who}"),
+            (None, _) => format!("the end of an order at {who}"),
+        })
+    }
+
     /// The reason why it cannot go on, if any.
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_deref()

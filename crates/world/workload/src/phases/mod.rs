@@ -19,6 +19,6 @@ mod tests;
 
 pub use federate::{Action, Counts, Federate, Input};
 pub use floods::{Fan, Floods};
-pub use order::{Advance, AdvanceService, Awaited, Class, Order};
+pub use order::{Advance, AdvanceService, Awaited, Class, Order, order_word};
 pub use plan::{Grants, Group, Node, Phase, Plan};
 pub use square::{Rectangle, SIDE, Scene};

@@ -59,6 +59,20 @@ pub enum Awaited {
 impl Awaited {
     /// Number of kinds.
     pub(super) const COUNT: usize = 8;
+
+    /// The name of the callback.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Awaited::Discovery => "Discover Object Instance",
+            Awaited::Removal => "Remove Object Instance",
+            Awaited::Reflect => "Reflect Attribute Values",
+            Awaited::Acquisition => "Attribute Ownership Acquisition Notification",
+            Awaited::Regulation => "Time Regulation Enabled",
+            Awaited::Constraint => "Time Constrained Enabled",
+            Awaited::Save => "Federation Saved",
+            Awaited::Restore => "Federation Restored",
+        }
+    }
 }
 
 /// The service by which a federate advances.
@@ -81,6 +95,14 @@ pub struct Advance {
     pub order: OrderType,
     /// The service.
     pub service: AdvanceService,
+}
+
+/// The order of messages in a word, for reports and for other processes.
+pub const fn order_word(order: OrderType) -> &'static str {
+    match order {
+        OrderType::Receive => "receive",
+        OrderType::Timestamp => "timestamp",
+    }
 }
 
 /// An order for a federate, which does one after another.

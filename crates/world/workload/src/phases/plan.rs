@@ -6,7 +6,7 @@ use hla::api::{OrderType, ResignAction};
 
 use super::federate::Federate;
 use super::floods::{Fan, Floods};
-use super::order::{Advance, AdvanceService, Awaited, Class, Order};
+use super::order::{Advance, AdvanceService, Awaited, Class, Order, order_word};
 use super::regions::Regions;
 use super::square::{Scene, Square};
 
@@ -303,13 +303,6 @@ impl Plan {
 /// The orders of messages and the services by which federates advance, with a word for each.
 const ORDERS: [OrderType; 2] = [OrderType::Receive, OrderType::Timestamp];
 const SERVICES: [AdvanceService; 2] = [AdvanceService::TimeAdvance, AdvanceService::NextMessage];
-
-fn order_word(order: OrderType) -> &'static str {
-    match order {
-        OrderType::Receive => "receive",
-        OrderType::Timestamp => "timestamp",
-    }
-}
 
 fn service_word(service: AdvanceService) -> &'static str {
     match service {

@@ -282,6 +282,22 @@ fn a_subscriber_waits_for_what_is_near_but_not_for_ever() {
     assert_eq!(federate.take_counts(), Counts::default());
 }
 
+#[test]
+fn a_federate_tells_what_it_waits_for() {
+    let mut federate = with_orders([Order::Await(Awaited::Removal, 3)]);
+    assert_eq!(federate.waits_for(), None, "it has not begun");
+    assert_eq!(federate.poll_action(Moment::ZERO), None);
+    let text = "Remove Object Instance at federate 1 of 1: 0 of 3 have come";
+    assert_eq!(federate.waits_for().as_deref(), Some(text));
+    let mut federate = with_orders([Order::Save]);
+    assert!(matches!(federate.poll_action(Moment::ZERO), Some(Action::Call(_))));
+    assert_eq!(federate.waits_for().as_deref(), Some("the answer to Save at federate 1 of 1"));
+    let mut federate = Federate::new("F", (1, 2));
+    federate.order(Order::Join(Duration::from_secs(9)));
+    assert_eq!(federate.poll_action(Moment::ZERO), None);
+    assert_eq!(federate.waits_for(), None, "it pauses");
+}
+
 /// It waits for the answers, and updates the first object of the class.
 #[test]
 fn a_flood_is_over_when_its_updates_are_answered() {
