@@ -57,7 +57,10 @@ async fn federates_of_all_carriers_are_in_one_federation() {
         soon(member.federate.disconnect()).await.expect("it leaves in order");
     }
     eventually("all have left", || server.log().matches("terminated by the client").count() >= 8).await;
-    assert!(!server.log().contains("WARN"), "{}", server.log());
+    // A machine that does much else makes turns slow.
+    let warnings = server.log();
+    let mut warnings = warnings.lines().filter(|line| line.contains("WARN") && !line.contains("slow turn"));
+    assert_eq!(warnings.next(), None);
 }
 
 #[tokio::test]

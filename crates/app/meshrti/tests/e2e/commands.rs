@@ -98,9 +98,13 @@ async fn status_tells_who_is_there() {
     assert_eq!(empty["rows"].as_array().unwrap().len(), 0);
     let _one = create_and_join(options(server.address()), "North", "One").await;
     let _two = create_and_join(options(server.address()), "South", "Two").await;
-    let full = report(&["status", server.address()], 0);
-    let rows = full["rows"].as_array().unwrap();
-    assert_eq!(rows.len(), 2);
+    // A machine that does much else has slow turns, too.
+    let federates = |report: &Value| -> Vec<Value> {
+        let rows = report["rows"].as_array().unwrap().iter();
+        rows.filter(|row| row["kind"] == "federate").cloned().collect()
+    };
+    let rows = federates(&report(&["status", server.address()], 0));
+    assert_eq!(rows.len(), 2, "{rows:?}");
     for (row, federation, federate) in [(&rows[0], "North", "One"), (&rows[1], "South", "Two")] {
         has_keys(row, &["federation", "time", "federate", "type"]);
         assert_eq!((&row["federation"], &row["federate"]), (&federation.into(), &federate.into()));
@@ -110,7 +114,7 @@ async fn status_tells_who_is_there() {
     let output = run(&["status", server.address(), "--json", file.to_str().unwrap()]);
     assert!(output.status.success() && String::from_utf8(output.stdout).unwrap().contains("North"));
     let written: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
-    assert_eq!(written["rows"].as_array().unwrap().len(), 2);
+    assert_eq!(federates(&written).len(), 2);
 }
 
 #[test]
