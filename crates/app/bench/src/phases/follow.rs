@@ -39,7 +39,7 @@ struct Group {
     counts: Cell<Counts>,
     /// Somebody has failed, and has said why.
     has_failed: Cell<bool>,
-    /// When something last came to any of them.
+    /// When something last came to any of them, an order among it.
     last_input: Cell<Moment>,
     /// Fires when nobody has orders left.
     settled: Notify,
@@ -318,6 +318,8 @@ fn check(updates: &Updates) -> Result<(), BenchError> {
 
 /// Gives all federates of a group an order.
 fn give(group: &Group, followers: &[UnboundedSender<Order>], order: Order) {
+    // They may have been without one for longer than they have patience.
+    group.last_input.set(group.now());
     for follower in followers {
         // One that has failed takes none, and its group says why.
         if follower.send(order).is_ok() {

@@ -355,7 +355,7 @@ fn floods_are_as_many_updates_as_reflects() {
 }
 
 fn plan() -> impl Strategy<Value = Plan> {
-    (0..8, [0..2_000_u32, 0..2_000, 0..50, 0..50], any::<[bool; 2]>()).prop_map(
+    (0..7, [0..2_000_u32, 0..2_000, 0..50, 0..50], any::<[bool; 2]>()).prop_map(
         |(kind, numbers, [one, other])| {
             let [first, second, third, fourth] = numbers;
             match kind {
